@@ -4,8 +4,8 @@ import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-/** Types of webhook signals; a `model_notice` says when calls at a timeframe are withdrawn, and restored. */
-export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest', 'model_notice'] as const
+/** Types of webhook signals. */
+export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest'] as const
 export type SignalType = (typeof SIGNAL_TYPES)[number]
 
 /** How often a digest is sent, aligned to UTC. */
@@ -39,8 +39,6 @@ export const subscriptionFilterSchema = z.object({
   minStrength: z.int().min(0).max(100),
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   onlyChanges: z.boolean(),
-  /** The treatment of a signal whose bar closed more than so many of its bars before it could be sent. */
-  freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), maxBars: z.int().min(1).max(10_000) }),
   /** Null where `scan_digest` is not asked for. */
   digest: z
     .object({

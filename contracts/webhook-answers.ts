@@ -19,7 +19,6 @@ const chosenFields = {
   min_confidence: count,
   min_strength: count,
   only_changes: z.boolean(),
-  freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), max_bars: sequence }),
   timeframe: timeframeSchema.nullable().describe('Of scan_digest; null without it'),
   exchange: exchangeSchema.nullable(),
   top_n: sequence.nullable(),
@@ -75,7 +74,7 @@ const stateFields = {
     delivered: count,
     failed: count.describe('Attempts, not deliveries'),
     exhausted: count.describe('Deliveries that were given up'),
-    skipped: count.describe('Deliveries that were too old to be sent'),
+    skipped: count.describe('Deliveries that a move of the cursor gave up'),
   }),
   replays: z.array(replayRowSchema).describe('The latest, oldest first'),
   notices: z
@@ -248,7 +247,7 @@ export const eventsAnswerSchema = z.object({
 })
 
 export const dryRunAnswerSchema = z.object({
-  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count, model_notice: count }),
+  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
   rows: z
     .array(
       z.object({

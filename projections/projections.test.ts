@@ -94,7 +94,6 @@ const HISTORY = given(
       minConfidence: 0,
       minStrength: 0,
       onlyChanges: false,
-      freshness: { policy: 'all', maxBars: 1 },
     },
     startAfter: 'start',
   }),

@@ -79,7 +79,6 @@ export async function openWebhookWorld({
               minStrength: 0,
               onlyChanges: false,
               digest: null,
-              freshness: { policy: 'all' as const, maxBars: 1 },
             },
           }
           const event = newEvent(SubscriptionCreated, {
@@ -136,7 +135,6 @@ export async function openWebhookWorld({
         baseUrl: () => 'https://signals.example.com',
         notify: async () => undefined,
         now: Date.now,
-        marketNow: Date.now,
         random: Math.random,
         busy: createBusyShare(),
         catchUpPerSecond: Number.POSITIVE_INFINITY,

@@ -321,7 +321,6 @@ class WebhookSubscription(TypedDict):
     min_confidence: int
     min_strength: int
     only_changes: bool
-    freshness: dict
     timeframe: Optional[str]
     exchange: Optional[str]
     top_n: Optional[int]

@@ -76,7 +76,7 @@ interface DeliverySearch {
   readonly regime?: Regime
 }
 
-type Signal = 'trade_call' | 'regime_shift' | 'scan_digest' | 'model_notice'
+type Signal = 'trade_call' | 'regime_shift' | 'scan_digest'
 type Cadence = '1h' | '4h' | '1d'
 type Scope = 'all' | 'failed'
 
@@ -91,7 +91,6 @@ export interface WebhookFilter {
   readonly min_strength?: number | null
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   readonly only_changes?: boolean | null
-  readonly freshness?: { readonly policy: 'all' | 'skip' | 'mark'; readonly max_bars?: number } | null
   /** This and the next three belong to `scan_digest`. */
   readonly timeframe?: Timeframe | null
   readonly exchange?: string | null
@@ -138,7 +137,6 @@ export interface WebhookSubscription {
   readonly min_confidence: number
   readonly min_strength: number
   readonly only_changes: boolean
-  readonly freshness: { readonly policy: 'all' | 'skip' | 'mark'; readonly max_bars: number }
   readonly timeframe: Timeframe | null
   readonly exchange: string | null
   readonly top_n: number | null

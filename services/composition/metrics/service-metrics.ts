@@ -293,11 +293,9 @@ function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | 
     stray: () => strays.inc(),
     attempt({ result, durationMs, firstAfterMs }) {
       attempts.inc({ result })
-      if (result !== 'skipped') {
-        const error = result === 'delivered' ? '' : result
-        const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
-        sending.observe(labels, durationMs / 1_000)
-      }
+      const error = result === 'delivered' ? '' : result
+      const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
+      sending.observe(labels, durationMs / 1_000)
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
     },
     endpoint: (change) => endpoints.inc({ change }),

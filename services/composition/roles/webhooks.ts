@@ -182,7 +182,6 @@ function openWorker(
     leases,
     holder: platform.processId,
     directory: index ? createSubscriptionDirectory({ ...common, index }) : NO_DIRECTORY,
-    marketNow,
     random: Math.random,
     busy: createBusyShare(),
     report: (error) => log.warn({ err: error }, 'webhooks'),

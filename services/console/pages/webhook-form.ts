@@ -15,7 +15,6 @@ export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
   regime_shift: 'Shifts of the regime',
   scan_digest: 'Digests of a scan',
-  model_notice: 'Models that fall silent or speak again',
 }
 
 const anyOf = (values: readonly string[]) => [['', 'all'] as const, ...same(values)]
@@ -114,7 +113,7 @@ const RESULTS = [
   ['delivered', 'delivered'],
   ['failed', 'failed, to be tried again'],
   ['exhausted', 'given up'],
-  ['skipped', 'skipped as too old'],
+  ['skipped', 'skipped by a move of the cursor'],
 ] as const
 
 export type DryRun = z.infer<typeof dryRunAnswerSchema>

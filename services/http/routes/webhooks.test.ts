@@ -39,7 +39,6 @@ describe('a subscription over HTTP', () => {
       exchanges: null,
       min_confidence: 70,
       only_changes: false,
-      freshness: { policy: 'all', max_bars: 1 },
       cadence: null,
       state: 'active',
       reason: null,
@@ -203,7 +202,7 @@ describe('a subscription over HTTP', () => {
     expect([dryRun.status, dryRun.body]).toEqual([
       200,
       {
-        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0, model_notice: 0 },
+        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
         rows: [],
         scanned: expect.any(Number),
         next: null,

@@ -5,13 +5,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { forecastShown } from '../../../contracts/verdict.ts'
-import type {
-  ModelNoticeSignal,
-  RegimeShiftSignal,
-  ScanDigestSignal,
-  Signal,
-  TradeCallSignal,
-} from '../signals/signal.ts'
+import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
 /** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
 export const BODY_TEMPLATE = 1
@@ -79,7 +73,6 @@ function textOf({ signal, baseUrl, topN }: BodyParts, most?: number): MadeText {
 export function signalData(signal: Signal, baseUrl: string, topN: number | null): JsonObject {
   if (signal.type === 'trade_call') return tradeCallData(signal.data, baseUrl)
   if (signal.type === 'regime_shift') return regimeShiftData(signal.data, baseUrl)
-  if (signal.type === 'model_notice') return modelNoticeData(signal, baseUrl)
   return digestData(signal, baseUrl, topN)
 }
 
@@ -120,18 +113,6 @@ export const regimeShiftData = (data: RegimeShiftSignal['data'], baseUrl: string
   bar_close: isoTime(data.barClose),
   verdict_id: data.verdictId,
   verify_url: verifyUrl(baseUrl, data),
-})
-
-const modelNoticeData = ({ data }: ModelNoticeSignal, baseUrl: string): JsonObject => ({
-  type: 'model_notice',
-  change: data.change,
-  timeframe: data.timeframe,
-  model_version: data.modelVersion,
-  from: isoTime(data.from),
-  auc_180d: data.auc,
-  races_180d: data.races,
-  days_running: data.days,
-  track_record_url: `${baseUrl}/api/track-record?timeframe=${data.timeframe}`,
 })
 
 const digestData = (signal: ScanDigestSignal, baseUrl: string, topN: number | null): JsonObject => ({

@@ -246,7 +246,6 @@ function afterRecording(
   { item, decision }: Extract<Input, { kind: 'recorded' }>,
   now: Situation,
 ): Decision {
-  if (decision === undefined) return act(state)
   const { change, nextAt, result } = decision
   const again = item.kind === 'replay' ? replayAgain(item, result, now) : tryAgain(state, item, nextAt, now)
   if (change !== undefined) {

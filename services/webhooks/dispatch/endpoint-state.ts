@@ -86,7 +86,7 @@ export type Input =
   /** Its delivery log has what its owner resumed it with. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'sent'; readonly decision: AttemptDecision; readonly sent: Sent }
-  | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
+  | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision }
   /** Not begun, or not recorded: it is still to be done. */
   | { readonly kind: 'undone'; readonly item: EndpointItem }
   /** An attempt has begun at an endpoint that is degraded, or has a rate. */
@@ -235,4 +235,4 @@ export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
   input?.kind === 'begun' ||
   input?.kind === 'free' ||
-  (input?.kind === 'recorded' && input.decision?.change === undefined)
+  (input?.kind === 'recorded' && input.decision.change === undefined)

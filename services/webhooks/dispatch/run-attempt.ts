@@ -10,20 +10,19 @@ import {
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
 import type { SendOutcome } from '../sending/sender.ts'
-import { filterAt, isStale } from '../signals/passes-filter.ts'
 import type { Matched } from '../signals/signal.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
-/** All that an attempt leaves to be recorded: it counts once that is durable. Without a decision nothing was sent. */
+/** All that an attempt leaves to be recorded: it counts once that is durable. */
 export interface AttemptMade
   extends Pick<PreparedDelivery, 'template' | 'baseUrl'>,
     Pick<Attempt, 'sealedUrl'> {
   readonly kind: 'made'
   readonly attempt: DeliveryAttempt
-  readonly decision?: AttemptDecision
+  readonly decision: AttemptDecision
 }
 
 /** How one item came out. */
@@ -56,7 +55,6 @@ interface Made {
 interface Attempt extends Made {
   readonly endpoint: Endpoint
   readonly replayId: string | null
-  readonly isStale: boolean
   /** Trace context for the receiver, where there is one. */
   readonly traceparent: string | undefined
   /** The address that it goes to. */
@@ -83,9 +81,6 @@ export async function runAttempt(
   const made =
     item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
-  const { prepared } = made
-  const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
-  const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
   const { subscription } = endpoint.state
   const attempt = {
@@ -93,13 +88,8 @@ export async function runAttempt(
     sealedUrl: subscription.sealedUrl,
     endpoint,
     replayId,
-    isStale: staleness,
     isProbe,
     traceparent: made.prepared.signal.traceparent,
-  }
-  if (staleness && freshness?.policy === 'skip' && replayId === null) {
-    onSent()
-    return skip(context, attempt)
   }
   const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
@@ -164,7 +154,6 @@ async function send(
     sequence: prepared.sequence,
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
-    isStale: attempt.isStale,
     isPublic: endpoint.state.subscription.sending.ed25519,
     traceparent: attempt.traceparent,
   })
@@ -190,14 +179,10 @@ async function send(
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
-  return madeOf(attempt, attemptOf(attempt, { decision, outcome, at, detail }), decision)
+  const { template, baseUrl } = prepared
+  const made = attemptOf(attempt, { decision, outcome, at, detail })
+  return { kind: 'made', template, baseUrl, sealedUrl: attempt.sealedUrl, attempt: made, decision }
 }
-
-const madeOf = (
-  { prepared: { template, baseUrl }, sealedUrl }: Attempt,
-  attempt: DeliveryAttempt,
-  decision?: AttemptDecision,
-): AttemptMade => ({ kind: 'made', template, baseUrl, attempt, sealedUrl, ...(decision && { decision }) })
 
 const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
   prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl() }),
@@ -214,15 +199,6 @@ async function makeAgain(
   const open = endpoint.deliveries?.open.get(item.sequence)
   if (open === undefined) return undefined
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
-}
-
-/** A delivery that is not sent is recorded under its number, so that the hole in the sequence has a reason. */
-function skip({ holds, now }: AttemptContext, skipped: Attempt): AttemptEnd {
-  const { endpoint, prepared, attemptsBefore: attempt } = skipped
-  if (!endpoint.mayBegin || !holds(endpoint)) return { kind: 'not_begun' }
-  const nothing = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
-  const place = { ...placeIn(prepared), attempt, at: now(), durationMs: 0 }
-  return madeOf(skipped, { ...place, ...nothing, reason: 'stale', result: 'skipped' })
 }
 
 /** The record of an attempt. */

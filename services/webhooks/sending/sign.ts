@@ -14,7 +14,7 @@ const signingKeys = (secret: string) => ({
 
 /** One attempt of a delivery, as its headers tell it. */
 export interface SignedDelivery {
-  /** `trade_call`, `regime_shift`, `scan_digest`, `model_notice`; `notice` of the service itself. */
+  /** `trade_call`, `regime_shift`, `scan_digest`; `notice` of the service itself. */
   readonly event: string
   readonly deliveryId: string
   /** The bytes that are sent. */
@@ -27,8 +27,6 @@ export interface SignedDelivery {
   readonly attempt: number
   /** Sent again because its owner asked for it. */
   readonly isReplay?: boolean
-  /** Older than the subscription asked to be told of without a mark. */
-  readonly isStale?: boolean
   /** With a signature that everybody can check, where this process has a key for it. */
   readonly isPublic?: boolean
   /** W3C trace context of what caused it. */
@@ -115,7 +113,6 @@ export function createSign({
     // Set one by one: putting objects together costs more than signing.
     if (sequence !== undefined) headers['X-Service-Sequence'] = String(sequence)
     if (marks.isReplay === true) headers['X-Service-Replay'] = '1'
-    if (marks.isStale === true) headers['X-Service-Stale'] = '1'
     if (marks.traceparent !== undefined) headers.traceparent = marks.traceparent
     return headers
   }

@@ -31,7 +31,6 @@ const FILTER: SubscriptionFilter = {
   minConfidence: 0,
   minStrength: 0,
   onlyChanges: false,
-  freshness: { policy: 'all', maxBars: 1 },
 }
 const created = subscriptionFact(SubscriptionCreated, {
   subscriptionId,

@@ -80,18 +80,6 @@ function sampleOf(event: SignalType, now: number, baseUrl: string): JsonObject {
         verdict_id: SAMPLE_VERDICT,
         verify_url,
       }
-    case 'model_notice':
-      return {
-        type: event,
-        change: 'withdrawn',
-        timeframe: '1h',
-        model_version: 'barrier-0',
-        from: instant(Math.ceil(now / (24 * HOUR)) * 24 * HOUR),
-        auc_180d: 0.49,
-        races_180d: 12_000,
-        days_running: 14,
-        track_record_url: `${baseUrl}/api/track-record?timeframe=1h`,
-      }
     default:
       return {
         type: event,

@@ -66,7 +66,6 @@ const dispatcher = createDispatcher({
   baseUrl: () => 'https://signals.example.com',
   notify: async () => undefined,
   now: Date.now,
-  marketNow: Date.now,
   random: Math.random,
 })
 const working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])

@@ -236,7 +236,6 @@ export class DispatchWorld {
       baseUrl: () => 'https://signals.example.com',
       notify: async ({ subscriptionId }, kind: NoticeKind) =>
         void this.notices.push(`${kind} ${subscriptionId}`),
-      marketNow: now,
       elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,

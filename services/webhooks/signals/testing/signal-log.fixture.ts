@@ -49,7 +49,6 @@ export const aFilter = (change: Partial<SubscriptionFilter> = {}): SubscriptionF
   minConfidence: 0,
   minStrength: 0,
   onlyChanges: false,
-  freshness: { policy: 'all', maxBars: 1 },
   digest: null,
   ...change,
 })
