@@ -74,7 +74,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:dns': ['services/webhooks/sending/'],
   'node:http': ['services/http/', 'services/proof/witnesses/'],
   'node:sqlite': [
-    'services/log-operations/snapshots/',
     'services/runtime/sqlite/',
     'services/log/projector/',
     'services/log/embedded/',
@@ -83,7 +82,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': [
     'services/analyst/',
     'services/log/embedded/',
-    'services/log-operations/snapshots/',
     'services/payments/recovery/',
   ],
   nodemailer: ['services/accounts/mail/'],
