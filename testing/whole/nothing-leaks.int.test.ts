@@ -47,7 +47,6 @@ const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
   NATS_URL: marked('NATS_URL'),
   REDIS_URL: marked('REDIS_URL'),
   OPERATOR_TOKEN: marked('OPERATOR_TOKEN'),
-  OTEL_EXPORTER_OTLP_HEADERS: marked('OTEL_EXPORTER_OTLP_HEADERS'),
   LLM_BASE_URL: marked('LLM_BASE_URL'),
   LLM_API_KEY: marked('LLM_API_KEY'),
   SEALING_KEY: SEALING,
@@ -168,9 +167,6 @@ beforeAll(async () => {
   service = await startServiceProcess({
     ...common(),
     SMTP_URL: `smtp://signals:${marked('SMTP_URL')}@127.0.0.1:${port}`,
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://${outside}`,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${marked('OTEL_EXPORTER_OTLP_HEADERS')}`,
-    OTEL_TRACES_SAMPLER_ARG: '1',
     LLM_BASE_URL: `http://${outside}/${marked('LLM_BASE_URL')}`,
     LLM_API_KEY: marked('LLM_API_KEY'),
     LLM_MODEL: 'gpt',

@@ -48,10 +48,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger': ['services/console/openapi/'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   '@modelcontextprotocol/server': ['services/mcp/'],
-  '@opentelemetry/api': ['services/runtime/tracing/'],
-  '@opentelemetry/exporter-trace-otlp-http': ['services/runtime/tracing/'],
-  '@opentelemetry/resources': ['services/runtime/tracing/'],
-  '@opentelemetry/sdk-trace': ['services/runtime/tracing/'],
   ccxt: ['services/market/live/'],
   fastify: ['services/http/', 'services/mcp/', 'services/console/', 'services/composition/server.ts'],
   'fastify-type-provider-zod': [
@@ -79,11 +75,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/log/embedded/',
     'services/knowledge/search/',
   ],
-  'node:worker_threads': [
-    'services/analyst/',
-    'services/log/embedded/',
-    'services/payments/recovery/',
-  ],
+  'node:worker_threads': ['services/analyst/', 'services/log/embedded/', 'services/payments/recovery/'],
   nodemailer: ['services/accounts/mail/'],
   pino: ['services/runtime/logging/'],
   'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],

@@ -171,7 +171,7 @@ function openWorker(
   > &
     Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
 ) {
-  const { platform, log, metrics, tracing, marketNow, toolHandler } = deps
+  const { platform, log, metrics, marketNow, toolHandler } = deps
   const { index } = common
   const leases = openLeases(deps, 'dispatcher', SHARDS)
   const dispatcher = createDispatcher({
@@ -186,7 +186,6 @@ function openWorker(
     busy: createBusyShare(),
     report: (error) => log.warn({ err: error }, 'webhooks'),
     metrics: metrics.webhooks,
-    tracing,
   })
   const digests = createDigestRecorder({
     ...common,

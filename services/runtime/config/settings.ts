@@ -17,7 +17,6 @@ import {
   url,
   venueUrls,
 } from './setting-schemas.ts'
-import { TRACING_SETTINGS } from './tracing-setting-definitions.ts'
 import { TRANSPARENCY_LOG_SETTINGS } from './transparency-log-setting-definitions.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
@@ -230,7 +229,6 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'redis://localhost:6379',
   },
-  ...TRACING_SETTINGS,
   ...KEY_SETTINGS,
   OPERATOR_TOKEN: {
     schema: z.string().min(16).max(256).optional(),

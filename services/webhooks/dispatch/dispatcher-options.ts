@@ -5,7 +5,6 @@ import type { Leases } from '../../log/lease/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
-import type { Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
@@ -73,8 +72,6 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Reports a fault that is retried. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
-  /** Without it nothing is traced. */
-  readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
 }

@@ -1,6 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
-import type { SpanAttributes, Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
@@ -55,8 +54,6 @@ interface Made {
 interface Attempt extends Made {
   readonly endpoint: Endpoint
   readonly replayId: string | null
-  /** Trace context for the receiver, where there is one. */
-  readonly traceparent: string | undefined
   /** The address that it goes to. */
   readonly sealedUrl: string
   /** The endpoint was degraded when it was taken up. */
@@ -89,53 +86,13 @@ export async function runAttempt(
     endpoint,
     replayId,
     isProbe,
-    traceparent: made.prepared.signal.traceparent,
   }
   const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  if (context.tracing === undefined) return await send(context, attempt, target, onSent)
-  return withinSpan(context.tracing, attempt, (traced) => send(context, traced, target, onSent))
+  return send(context, attempt, target, onSent)
 }
-
-/** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
-async function withinSpan(
-  tracing: Tracing,
-  attempt: Attempt,
-  sendIt: (attempt: Attempt) => Promise<AttemptEnd>,
-): Promise<AttemptEnd> {
-  const { signal, deliveryId } = attempt.prepared
-  const waited = tracing.follow(
-    {
-      name: `dispatch ${signal.type}`,
-      kind: 'consumer',
-      attributes: messaging('process', deliveryId),
-      startedAt: signal.at,
-    },
-    signal.traceparent,
-  )
-  if (waited === undefined) return sendIt(attempt)
-  waited.end()
-  const start = {
-    name: `send ${signal.type}`,
-    kind: 'producer',
-    attributes: messaging('send', deliveryId),
-  } as const
-  const span = tracing.follow(start, waited.traceparent)
-  const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
-  const { decision } = end.kind === 'made' ? end : {}
-  span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })
-  return end
-}
-
-/** Names of OpenTelemetry for messages; nothing of the receiver. */
-const messaging = (operation: string, deliveryId: string): SpanAttributes => ({
-  'messaging.system': 'webhook',
-  'messaging.operation.name': operation,
-  'messaging.operation.type': operation,
-  'messaging.message.id': deliveryId,
-})
 
 async function send(
   context: AttemptContext,
@@ -155,7 +112,7 @@ async function send(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isPublic: endpoint.state.subscription.sending.ed25519,
-    traceparent: attempt.traceparent,
+    traceparent: prepared.signal.traceparent,
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
