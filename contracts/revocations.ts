@@ -9,7 +9,6 @@ export const REVOCATIONS = [
   'AppEnded',
   'KeyRevoked',
   'MachineClientRemoved',
-  'SecretOverlapEnded',
   'SecretRotated',
   'SessionEnded',
   'SignInConfirmed',

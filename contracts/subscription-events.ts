@@ -53,13 +53,6 @@ export const SecretRotated = defineEvent({
   }),
 })
 
-export const SecretOverlapEnded = defineEvent({
-  type: 'SecretOverlapEnded',
-  stream,
-  summary: 'The owner ended the overlap of a rotation early: only the newest secret signs from here on.',
-  data: z.object({ subscriptionId }),
-})
-
 export const SubscriptionPaused = defineEvent({
   type: 'SubscriptionPaused',
   stream,

@@ -58,11 +58,9 @@ export const sendingSchema = z.object({
   perSecond: z.int().min(1).max(LIMITS.webhookPerSecond).nullable(),
   /** One after the other: the next once the one before was taken or given up. */
   inOrder: z.boolean(),
-  /** With a signature that everybody can check. */
-  ed25519: z.boolean(),
 })
 
 export type Sending = z.infer<typeof sendingSchema>
 
 /** Without a choice of its owner. */
-export const AS_IT_COMES: Sending = { perSecond: null, inOrder: false, ed25519: false }
+export const AS_IT_COMES: Sending = { perSecond: null, inOrder: false }

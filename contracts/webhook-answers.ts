@@ -25,7 +25,6 @@ const chosenFields = {
   cadence: z.enum(CADENCES).nullable(),
   max_per_second: sequence.nullable().describe('Null: as many as it takes'),
   in_order: z.boolean().describe('One after the other'),
-  ed25519: z.boolean().describe('Signed with `v1a` of Standard Webhooks too'),
 }
 
 /** How far a replay has come. */
@@ -128,12 +127,6 @@ export const operatorSubscriptionsSchema = z.object({
   next: z.uuid().nullable(),
 })
 
-/** Facts for receivers, open to all. */
-export const publishedSchema = z.object({
-  signing_keys: z.array(z.string()).describe('Ed25519 keys of `v1a` signatures; any of them may sign'),
-  source_addresses: z.array(z.string()).describe('Addresses that deliveries come from; empty: any'),
-})
-
 /** Hosts that nothing is sent to, for the operator. */
 export const blockedHostsSchema = z.object({
   hosts: z.array(z.object({ host: z.string(), reason: z.string(), since: instant })),
@@ -158,11 +151,6 @@ export const testAnswerSchema = z.object({
   status: z.int().nullable().describe('Null where there was no answer'),
   latency_ms: z.number(),
   detail: z.string().describe('The first bytes of the answer, or what went wrong'),
-})
-
-export const signatureCheckSchema = z.object({
-  is_valid: z.boolean(),
-  reason: z.string().nullable().describe('What does not fit; null where all does'),
 })
 
 export const replayAnswerSchema = replayRowSchema

@@ -83,7 +83,7 @@ const HISTORY = given(
     accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
     generation: 0,
     sealedUrl: 'v1.url',
-    sending: { perSecond: null, inOrder: false, ed25519: false },
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: 'v1.secret',
     filter: {
       events: ['trade_call'],

@@ -67,7 +67,7 @@ export async function openWebhookWorld({
             generation: 0,
             startAfter: START,
             sealedUrl,
-            sending: { perSecond: null, inOrder: false, ed25519: false },
+            sending: { perSecond: null, inOrder: false },
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),
             origin: 'http://127.0.0.1',
             filter: {

@@ -305,14 +305,7 @@ async function useWebhooks(key: string): Promise<void> {
   await make({ url, events: ['no_such_event'] })
   await ask(`${one}/test`, { bearer: key, body: {} })
   note('next secret of a webhook', read(await ask(`${one}/rotate-secret`, { bearer: key, body: {} })).secret)
-  const check = { timestamp: '1', signature: 'v1=00', body: marked('receiver') }
-  for (const [what, body] of Object.entries({
-    'check-signature': check,
-    pause: {},
-    resume: {},
-    'end-overlap': {},
-  }))
-    await ask(`${one}/${what}`, { bearer: key, body })
+  for (const what of ['pause', 'resume']) await ask(`${one}/${what}`, { bearer: key, body: {} })
   await ask(`${one}/replay`, { bearer: key, body: { from: new Date(Date.now() - 3_600_000).toISOString() } })
   for (const path of [
     '/api/webhooks',

@@ -105,7 +105,6 @@ export interface NewWebhookRequest extends WebhookFilter {
   readonly max_per_second?: number | null
   /** The next delivery is sent once the one before was taken or given up. */
   readonly in_order?: boolean
-  readonly ed25519?: boolean
   /** Signals after this: `now`, a position or an instant. */
   readonly start?: string
 }
@@ -143,8 +142,6 @@ export interface WebhookSubscription {
   readonly cadence: Cadence | null
   readonly max_per_second: number | null
   readonly in_order: boolean
-  /** Deliveries carry a `v1a` signature too, which published keys check. */
-  readonly ed25519: boolean
   readonly state: 'active' | 'paused' | 'degraded' | 'disabled' | 'stopped'
   readonly reason: string | null
   readonly state_since: string

@@ -65,21 +65,10 @@ export function filterOf(typed: Typed): JsonObject {
 /** How deliveries are sent. @param chosen the present choices, where there are some */
 export const sendingParts = (
   state: FormState,
-  chosen: Partial<Pick<SubscriptionAnswer, 'max_per_second' | 'in_order' | 'ed25519'>> = {},
+  chosen: Partial<Pick<SubscriptionAnswer, 'max_per_second' | 'in_order'>> = {},
 ): Html => html`
 ${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(chosen.max_per_second ?? '') })}
-${choices(
-  state,
-  'sending',
-  [
-    ['in_order', 'In order: the next once the one before was taken or given up'],
-    ['ed25519', 'With a signature that everybody can check (Ed25519)'],
-  ],
-  {
-    label: 'How they are sent',
-    chosen: (['in_order', 'ed25519'] as const).filter((name) => chosen[name]),
-  },
-)}`
+${choices(state, 'sending', [['in_order', 'In order: the next once the one before was taken or given up']], { label: 'How they are sent', chosen: chosen.in_order === true ? ['in_order'] : [] })}`
 
 /** These choices in the fields of the interface. A box that is not ticked is left out of a form, and means no. */
 export function sendingOf(typed: Typed): JsonObject {
@@ -87,7 +76,6 @@ export function sendingOf(typed: Typed): JsonObject {
   return {
     max_per_second: numberOf([typed['max_per_second'] ?? ''].flat()[0]) ?? null,
     in_order: ticked.includes('in_order'),
-    ed25519: ticked.includes('ed25519'),
   }
 }
 
@@ -159,7 +147,7 @@ ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
 ${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private.', maxLength: 2_048 })}
 ${filterParts(state)}
-<details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate, order and signature</summary>${sendingParts(state)}</details>
+<details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate and order</summary>${sendingParts(state)}</details>
 <div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
 </form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,
   }

@@ -9,7 +9,7 @@ import type {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textarea } from './forms.ts'
+import { action, EMPTY_FORM, type FormState, input, refusalNote, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
@@ -164,9 +164,7 @@ ${action(`${path}/test`, 'Send a test')}
 ${webhook.state === 'degraded' && action(`${path}/resume`, 'Try now', { tone: 'main' })}
 ${webhook.state === 'active' || webhook.state === 'degraded' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
 ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? The present one signs beside it for a day.' })}
-${webhook.secrets_signing > 1 && action(`${path}/end-overlap`, 'End the overlap')}
 <a href="${path}/missed">Pull what was missed</a>
-<a href="${path}/signature">Check a signature</a>
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
@@ -331,28 +329,5 @@ export function missedPage(id: string, { events, next }: Missed, after: string):
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
 ${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`,
-  }
-}
-
-export interface SignatureCheck {
-  readonly is_valid: boolean
-  readonly reason: string | null
-}
-
-/** Checks what a receiver got against the secrets of its webhook. */
-export function signaturePage(id: string, state: FormState = EMPTY_FORM, checked?: SignatureCheck): Page {
-  return {
-    title: 'Check a signature',
-    ...OWN,
-    body: html`${pathTo(id)}
-<h1>Check a signature</h1>
-<p class="lead">Paste what your receiver got; it is checked with the secrets of this webhook, which are not shown. Time does not matter here; your receiver should refuse what is older than ${LIMITS.webhookToleranceS} s.</p>
-${refusalNote(state.refusal)}
-${checked !== undefined && note(checked.is_valid ? html`<p><strong>The signature fits.</strong> This service sent exactly this body at that time.</p>` : html`<p><strong>It does not fit:</strong> ${checked.reason}.</p><p>Most often the body was parsed and written again: check the bytes as they came.</p>`, checked.is_valid ? 'good' : 'bad')}
-<form method="post" class="stack">
-${input(state, 'timestamp', { label: 'X-Service-Timestamp', isRequired: true, maxLength: 12, isCode: true })}
-${input(state, 'signature', { label: 'X-Service-Signature', isRequired: true, maxLength: 1_024, isCode: true })}
-${textarea(state, 'body', { label: 'Body, as it came', isRequired: true })}
-<div><button type="submit" class="main">Check</button></div></form>`,
   }
 }

@@ -17,8 +17,6 @@ import {
   deliveryPage,
   type Missed,
   missedPage,
-  type SignatureCheck,
-  signaturePage,
   type TestAnswer,
   type WebhookLook,
   type Webhooks,
@@ -82,7 +80,6 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   const edge = { app, ...createEdge(options) }
   shownPages(edge)
   makingPages(edge)
-  signaturePages(edge)
   buttons(edge)
 }
 
@@ -148,31 +145,6 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
   })
 }
 
-function signaturePages({ app, client, formOf, send }: Edge): void {
-  app.get('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
-    await client.must(request, { path: `/api${webhookPath(request.params.id)}` })
-    return send(reply, signaturePage(request.params.id))
-  })
-
-  app.post('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
-    const typed = formOf(request)
-    const { id } = request.params
-    const checked = await client.ask<SignatureCheck>(request, {
-      method: 'POST',
-      path: `/api${webhookPath(id)}/check-signature`,
-      body: {
-        timestamp: textOf(typed, 'timestamp').trim(),
-        signature: textOf(typed, 'signature').trim(),
-        // Forms send lines with CR LF; no delivery has either.
-        body: textOf(typed, 'body').replaceAll('\r\n', '\n').replace(/\n$/, ''),
-      },
-    })
-    if (checked.isOk) return send(reply, signaturePage(id, { typed }, checked.body))
-    const { refusal } = checked
-    return send(reply.code(refusal.status), signaturePage(id, { typed, refusal }))
-  })
-}
-
 /** The action of a button, by its last part of the path: the request of it, and the secret or the test to be shown. */
 const BUTTONS: Readonly<
   Record<
@@ -190,7 +162,6 @@ const BUTTONS: Readonly<
     to: () => '/resume',
     body: (form) => ({ from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' }),
   },
-  'end-overlap': { to: () => '/end-overlap' },
   change: {
     method: 'PATCH',
     to: () => '',

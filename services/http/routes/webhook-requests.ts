@@ -94,13 +94,6 @@ export interface TestRequest {
   readonly event?: SignalType | undefined
 }
 
-/** One delivery as its receiver got it. */
-export const checkSchema = z.strictObject({
-  timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
-  signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),
-  body: z.string().max(LIMITS.requestBodyBytes).describe('The body, as it came'),
-})
-
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 const only = z
   .enum(REPLAY_SCOPES)

@@ -243,17 +243,6 @@ export const SETTINGS = defineSettings({
     help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
     example: 'true',
   },
-  WEBHOOK_SOURCES: {
-    schema: z
-      .string()
-      .regex(/^[0-9a-f.:/]+(?:,[0-9a-f.:/]+)*$/i, {
-        error: 'must be addresses or networks, separated by commas',
-      })
-      .transform((text) => text.split(','))
-      .default([]),
-    help: 'Addresses that webhooks come from, published at /.well-known/webhooks.json for firewalls of receivers. Default: none are named.',
-    example: '203.0.113.7,2001:db8::/64',
-  },
   LLM_BASE_URL: {
     schema: url(['http:', 'https:']),
     help: 'An OpenAI-compatible endpoint that answers chats from the passages of the documentation; needs LLM_MODEL. Default: none, answers are passages themselves.',

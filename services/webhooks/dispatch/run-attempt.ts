@@ -111,7 +111,6 @@ async function send(
     sequence: prepared.sequence,
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
-    isPublic: endpoint.state.subscription.sending.ed25519,
     traceparent: prepared.signal.traceparent,
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.

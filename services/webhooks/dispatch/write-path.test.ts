@@ -23,7 +23,7 @@ async function subscribed({ others, newId }: FaultyWorld): Promise<Subscription>
     accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
     generation: 1,
     sealedUrl: 'sealed',
-    sending: { perSecond: null, inOrder: false, ed25519: false },
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: 'sealed',
     filter: FILTER,
     startAfter: START,

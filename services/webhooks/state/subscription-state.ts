@@ -72,7 +72,6 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionChanged',
   'EndpointChanged',
   'SecretRotated',
-  'SecretOverlapEnded',
   'SubscriptionPaused',
   'SubscriptionResumed',
   'SubscriptionDegraded',
@@ -149,8 +148,6 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
         .filter(({ signsUntil }) => signsUntil > at)
       return { secrets: [{ generation, sealed: sealedSecret, signsUntil: null }, ...older] }
     }
-    case 'SecretOverlapEnded':
-      return { secrets: before.secrets.slice(0, 1) }
     case 'SubscriptionPaused':
     case 'SubscriptionAllowed':
       return { state: 'paused', reason: event.data.reason }

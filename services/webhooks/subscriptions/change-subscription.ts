@@ -48,7 +48,7 @@ export function changing(deps: SubscriptionDeps) {
     async change(
       accountId: string,
       id: string,
-      { url, max_per_second, in_order, ed25519, ...change }: ChangeRequest,
+      { url, max_per_second, in_order, ...change }: ChangeRequest,
       origin: Origin,
     ): Promise<SubscriptionView> {
       const own = await findOwn(deps, accountId, id)
@@ -57,7 +57,7 @@ export function changing(deps: SubscriptionDeps) {
         kind: 'Change',
         change: (filter) => changeFilter(filter, change),
         sealedUrl: moved?.sealed,
-        sending: readSending({ max_per_second, in_order, ed25519 }),
+        sending: readSending({ max_per_second, in_order }),
       }
       const subscription = await executeFor(deps, accountId, id, origin, (state) => {
         if (moved !== undefined && moved.generation !== state.generation) throw unknownSubscriptionError(id)
@@ -113,12 +113,6 @@ export function changing(deps: SubscriptionDeps) {
       // From here on what is sent is signed with it too, so that a receiver may change at once.
       await sync(id)
       return { secret, overlapUntil }
-    },
-    /** Ends the overlap of a rotation: only the newest secret signs when this resolves. */
-    async endOverlap(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
-      const subscription = await executeFor(deps, accountId, id, origin, () => ({ kind: 'EndOverlap' }))
-      await sync(id)
-      return viewOf(deps, subscription)
     },
   }
 }

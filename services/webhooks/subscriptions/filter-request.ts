@@ -83,7 +83,6 @@ export const filterFields = {
 export const sendingFields = {
   max_per_second: wholeNumber(1, LIMITS.webhookPerSecond).nullish().describe('Attempts a second at most'),
   in_order: z.boolean().optional(),
-  ed25519: z.boolean().optional(),
 }
 
 export type SendingRequest = {
@@ -91,17 +90,15 @@ export type SendingRequest = {
 }
 
 /** The choices of a request; what is left out is not there. */
-export const readSending = ({ max_per_second, in_order, ed25519 }: SendingRequest): Partial<Sending> => ({
+export const readSending = ({ max_per_second, in_order }: SendingRequest): Partial<Sending> => ({
   ...(max_per_second !== undefined && { perSecond: max_per_second }),
   ...(in_order !== undefined && { inOrder: in_order }),
-  ...(ed25519 !== undefined && { ed25519 }),
 })
 
 /** The same in the fields of the interface. */
-export const toSendingFields = ({ perSecond, inOrder, ed25519 }: Sending) => ({
+export const toSendingFields = ({ perSecond, inOrder }: Sending) => ({
   max_per_second: perSecond,
   in_order: inOrder,
-  ed25519,
 })
 
 const filterRequest = z.strictObject(filterFields)

@@ -34,14 +34,13 @@ export function createNotifyOwner(
   async function notify(other: Subscription, data: NoticeData): Promise<void> {
     const { kind, subscription_id: about, since } = data
     const event = eventOf(kind)
-    const isPublic = other.sending.ed25519
     const opened = await openSubscription(owners, other)
     const deliveryId = idOf('notice', other.subscriptionId, about, kind, String(Date.parse(since)))
     const body = Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at: since, data }))
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) throw new ServiceError('shutting_down')
       const at = now()
-      const headers = sign(signingAt(opened, at), { event, deliveryId, body, at, attempt, isPublic })
+      const headers = sign(signingAt(opened, at), { event, deliveryId, body, at, attempt })
       const outcome = await sender.send({ url: opened.url, headers, body }, signal)
       if (isAccepted(outcome)) return
       if (attempt >= LIMITS.webhookNoticeTries) {

@@ -29,11 +29,9 @@ export async function sendSample(
   {
     url,
     secrets,
-    isPublic = false,
   }: {
     readonly url: string
     readonly secrets: readonly string[]
-    readonly isPublic?: boolean
   },
   event: SignalType,
 ): Promise<SampleOutcome> {
@@ -42,7 +40,7 @@ export async function sendSample(
   const data = sampleOf(event, at, baseUrl())
   const created_at = new Date(at).toISOString()
   const body = Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
-  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1, isPublic })
+  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1 })
   const outcome = await sender.send({ url, headers, body })
   return { deliveryId, event, outcome, isAccepted: isAccepted(outcome) }
 }

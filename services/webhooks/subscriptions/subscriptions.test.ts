@@ -285,7 +285,7 @@ describe('changing', () => {
     expect(subscription).toMatchObject({
       state: 'active',
       reason: null,
-      sending: { perSecond: 7, inOrder: false, ed25519: false },
+      sending: { perSecond: 7, inOrder: false },
     })
     expect(currentFilter(subscription).minStrength).toBe(60)
     // A rate alone leaves an endpoint that fails as it is.
@@ -293,7 +293,7 @@ describe('changing', () => {
     const slower = await subscriptions.change(ADA, id, { max_per_second: 2 }, ORIGIN)
     expect(slower.subscription).toMatchObject({
       state: 'degraded',
-      sending: { perSecond: 2, inOrder: false, ed25519: false },
+      sending: { perSecond: 2, inOrder: false },
     })
     expect(slower.url).toBe('https://new.example.com/')
   })

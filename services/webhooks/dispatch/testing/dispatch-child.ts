@@ -84,7 +84,7 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
     filter: aFilter(),
     startAfter: START,
     sealedUrl: `${receiver}/${name}`,
-    sending: { perSecond: null, inOrder: false, ed25519: false },
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(7)),
     origin: receiver,
   }

@@ -173,7 +173,7 @@ export function aSignalLog(): SignalLog {
         accountId: anId('account'),
         generation: 0,
         sealedUrl: 'sealed',
-        sending: { perSecond: null, inOrder: false, ed25519: false },
+        sending: { perSecond: null, inOrder: false },
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',
         filter,
