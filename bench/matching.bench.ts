@@ -37,7 +37,6 @@ function filterOf(n: number): SubscriptionFilter {
     minConfidence: n % 2 === 0 ? 0 : 54,
     minStrength: n % 5 === 0 ? 60 : 0,
     onlyChanges: n % 4 === 0,
-    freshness: { policy: 'all', maxBars: 1 },
     digest: null,
   }
 }

@@ -37,7 +37,7 @@ const endFields = {
   attempt: z.int().nonnegative(),
   /** HTTP status; null where there was no answer. */
   status: z.int().nonnegative().max(999).nullable(),
-  /** Why it was not delivered, as a word: `status`, `timed_out`, `stale`, …; null where it was. */
+  /** Why it was not delivered, as a word: `status`, `timed_out`, …; null where it was. */
   reason: z.string().min(1).max(64).nullable(),
 }
 

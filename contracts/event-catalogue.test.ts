@@ -42,7 +42,6 @@ import {
   verdictStream,
   WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
-import { AS_IT_COMES } from './subscription.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
 const FIXTURES = join(import.meta.dirname, 'fixtures')
@@ -104,7 +103,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
   [
     subscriptionStream(SUBSCRIPTION),
-    'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed SecretOverlapEnded ReplayRequested ReplayCancelled SubscriptionRemoved',
+    'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed ReplayRequested ReplayCancelled SubscriptionRemoved',
   ],
   [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
 ]
@@ -129,9 +128,6 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'OutcomeLabelled.v2.json': () => ({ forecast: null, closePrice: null }),
   'OutcomeLabelled.v3.json': () => ({}),
   'KeyIssued.v1.json': () => ({ label: { text: 'bot “eins”' } }),
-  'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined, sending: AS_IT_COMES }),
-  'SubscriptionCreated.v2.json': () => ({ form: null, sending: AS_IT_COMES }),
-  'SubscriptionCreated.v3.json': () => ({ sending: AS_IT_COMES }),
   'OwnerNotified.v1.json': () => ({ stage: 'sent' }),
   'SubscriptionDisabled.v1.json': () => ({ by: 'endpoint' }),
   'ReplayRequested.v1.json': () => ({ only: 'all', deliveries: 5 }),

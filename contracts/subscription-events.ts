@@ -1,22 +1,14 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { accountId, reason, sealed, timeMs } from './field-schemas.ts'
-import { canonicalJson } from './json.ts'
 import { positionSchema } from './position.ts'
-import {
-  AS_IT_COMES,
-  CHAT_FORMS,
-  REPLAY_SCOPES,
-  sendingSchema,
-  subscriptionFilterSchema,
-} from './subscription.ts'
+import { REPLAY_SCOPES, sendingSchema, subscriptionFilterSchema } from './subscription.ts'
 
 const subscriptionId = z.uuid()
 const stream = 'subscription-{subscription}'
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',
-  schema: 4,
   stream,
   summary:
     'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
@@ -25,29 +17,12 @@ export const SubscriptionCreated = defineEvent({
     accountId,
     generation: z.int().nonnegative(),
     sealedUrl: sealed,
-    /** The chat service that receives messages in words; null for signed JSON. */
-    form: z.enum(CHAT_FORMS).nullable(),
     sealedSecret: sealed,
     filter: subscriptionFilterSchema,
     sending: sendingSchema,
     /** Signals after this position. */
     startAfter: positionSchema,
   }),
-  upcasters: {
-    // The host stood in clear in schema 1; it is part of the sealed address, and read from there.
-    1: ({ origin: _clear, ...data }) => data,
-    // There was signed JSON alone.
-    2: (data) => ({ ...data, form: null }),
-    3: (data) => ({ ...data, sending: AS_IT_COMES }),
-  },
-  formats: { 3: 2, 4: 4 },
-  // A chat would be sent signed JSON by a process that knows no form.
-  downcasters: {
-    3: ({ form, ...data }) => (form === null ? data : undefined),
-    // A process that knows no choices would send faster than the owner wants.
-    4: ({ sending, ...data }) =>
-      canonicalJson(sending ?? null) === canonicalJson(AS_IT_COMES) ? data : undefined,
-  },
 })
 
 export const EndpointChanged = defineEvent({
@@ -76,13 +51,6 @@ export const SecretRotated = defineEvent({
     sealedSecret: sealed,
     overlapUntil: timeMs,
   }),
-})
-
-export const SecretOverlapEnded = defineEvent({
-  type: 'SecretOverlapEnded',
-  stream,
-  summary: 'The owner ended the overlap of a rotation early: only the newest secret signs from here on.',
-  data: z.object({ subscriptionId }),
 })
 
 export const SubscriptionPaused = defineEvent({

@@ -4,18 +4,13 @@ import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-/** Types of webhook signals; a `model_notice` says when calls at a timeframe are withdrawn, and restored. */
-export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest', 'model_notice'] as const
+/** Types of webhook signals. */
+export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest'] as const
 export type SignalType = (typeof SIGNAL_TYPES)[number]
 
 /** How often a digest is sent, aligned to UTC. */
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
-
-/** Chat services that receive messages in words, besides signed JSON. */
-export const CHAT_FORMS = ['discord', 'slack', 'telegram'] as const
-export type ChatForm = (typeof CHAT_FORMS)[number]
-export const DELIVERY_FORMS = ['signed_json', ...CHAT_FORMS] as const
 
 /** Deliveries of a past window that are sent again: all, or those that failed and are not retried. */
 export const REPLAY_SCOPES = ['all', 'failed'] as const
@@ -44,8 +39,6 @@ export const subscriptionFilterSchema = z.object({
   minStrength: z.int().min(0).max(100),
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   onlyChanges: z.boolean(),
-  /** The treatment of a signal whose bar closed more than so many of its bars before it could be sent. */
-  freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), maxBars: z.int().min(1).max(10_000) }),
   /** Null where `scan_digest` is not asked for. */
   digest: z
     .object({
@@ -65,11 +58,9 @@ export const sendingSchema = z.object({
   perSecond: z.int().min(1).max(LIMITS.webhookPerSecond).nullable(),
   /** One after the other: the next once the one before was taken or given up. */
   inOrder: z.boolean(),
-  /** With a signature that everybody can check. */
-  ed25519: z.boolean(),
 })
 
 export type Sending = z.infer<typeof sendingSchema>
 
 /** Without a choice of its owner. */
-export const AS_IT_COMES: Sending = { perSecond: null, inOrder: false, ed25519: false }
+export const AS_IT_COMES: Sending = { perSecond: null, inOrder: false }

@@ -5,7 +5,7 @@ import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, DELIVERY_FORMS, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const sequence = z.int().positive()
@@ -19,14 +19,12 @@ const chosenFields = {
   min_confidence: count,
   min_strength: count,
   only_changes: z.boolean(),
-  freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), max_bars: sequence }),
   timeframe: timeframeSchema.nullable().describe('Of scan_digest; null without it'),
   exchange: exchangeSchema.nullable(),
   top_n: sequence.nullable(),
   cadence: z.enum(CADENCES).nullable(),
   max_per_second: sequence.nullable().describe('Null: as many as it takes'),
   in_order: z.boolean().describe('One after the other'),
-  ed25519: z.boolean().describe('Signed with `v1a` of Standard Webhooks too'),
 }
 
 /** How far a replay has come. */
@@ -75,7 +73,7 @@ const stateFields = {
     delivered: count,
     failed: count.describe('Attempts, not deliveries'),
     exhausted: count.describe('Deliveries that were given up'),
-    skipped: count.describe('Deliveries that were too old to be sent'),
+    skipped: count.describe('Deliveries that a move of the cursor gave up'),
   }),
   replays: z.array(replayRowSchema).describe('The latest, oldest first'),
   notices: z
@@ -86,8 +84,7 @@ const stateFields = {
 /** A subscription as its owner sees it. */
 export const subscriptionAnswerSchema = z.object({
   id: z.uuid(),
-  form: z.enum(DELIVERY_FORMS),
-  url: z.string().describe('Of a chat no more than where it is: the rest is a secret'),
+  url: z.string(),
   ...chosenFields,
   ...stateFields,
   secrets_signing: sequence.describe(
@@ -130,12 +127,6 @@ export const operatorSubscriptionsSchema = z.object({
   next: z.uuid().nullable(),
 })
 
-/** Facts for receivers, open to all. */
-export const publishedSchema = z.object({
-  signing_keys: z.array(z.string()).describe('Ed25519 keys of `v1a` signatures; any of them may sign'),
-  source_addresses: z.array(z.string()).describe('Addresses that deliveries come from; empty: any'),
-})
-
 /** Hosts that nothing is sent to, for the operator. */
 export const blockedHostsSchema = z.object({
   hosts: z.array(z.object({ host: z.string(), reason: z.string(), since: instant })),
@@ -160,11 +151,6 @@ export const testAnswerSchema = z.object({
   status: z.int().nullable().describe('Null where there was no answer'),
   latency_ms: z.number(),
   detail: z.string().describe('The first bytes of the answer, or what went wrong'),
-})
-
-export const signatureCheckSchema = z.object({
-  is_valid: z.boolean(),
-  reason: z.string().nullable().describe('What does not fit; null where all does'),
 })
 
 export const replayAnswerSchema = replayRowSchema
@@ -249,7 +235,7 @@ export const eventsAnswerSchema = z.object({
 })
 
 export const dryRunAnswerSchema = z.object({
-  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count, model_notice: count }),
+  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
   rows: z
     .array(
       z.object({

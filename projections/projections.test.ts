@@ -82,8 +82,7 @@ const HISTORY = given(
     accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
     generation: 0,
     sealedUrl: 'v1.url',
-    sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: 'v1.secret',
     filter: {
       events: ['trade_call'],
@@ -94,7 +93,6 @@ const HISTORY = given(
       minConfidence: 0,
       minStrength: 0,
       onlyChanges: false,
-      freshness: { policy: 'all', maxBars: 1 },
     },
     startAfter: 'start',
   }),

@@ -66,9 +66,8 @@ export async function openWebhookWorld({
             accountId: id,
             generation: 0,
             startAfter: START,
-            form: null,
             sealedUrl,
-            sending: { perSecond: null, inOrder: false, ed25519: false },
+            sending: { perSecond: null, inOrder: false },
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),
             origin: 'http://127.0.0.1',
             filter: {
@@ -80,7 +79,6 @@ export async function openWebhookWorld({
               minStrength: 0,
               onlyChanges: false,
               digest: null,
-              freshness: { policy: 'all' as const, maxBars: 1 },
             },
           }
           const event = newEvent(SubscriptionCreated, {
@@ -137,7 +135,6 @@ export async function openWebhookWorld({
         baseUrl: () => 'https://signals.example.com',
         notify: async () => undefined,
         now: Date.now,
-        marketNow: Date.now,
         random: Math.random,
         busy: createBusyShare(),
         catchUpPerSecond: Number.POSITIVE_INFINITY,

@@ -4,14 +4,12 @@ import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
 import { noteSeen } from '../log/note-seen.ts'
 import type { Projector } from '../log/projector/projector.ts'
-import { type AppendDone, traceAppends } from '../log/trace-appends.ts'
+import { type AppendDone, timeAppends } from '../log/time-appends.ts'
 import type { MarketFeed } from '../market/index.ts'
-import type { Tracing } from '../runtime/tracing/tracing.ts'
 import type { CallPath } from '../tool-calls/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
 import { awaitReadModels, keepsReadModels, startProjections } from './adapters/start-projections.ts'
-import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Lifetime } from './lifetime.ts'
 import { createServiceMetrics, type RunningParts, type ServiceMetrics } from './metrics/service-metrics.ts'
@@ -32,7 +30,6 @@ export interface Deps extends Lifetime {
   readonly projector: Projector | undefined
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
-  readonly tracing: Tracing | undefined
   readonly running: RunningParts
   /** Milliseconds, on a clock that is never set. */
   readonly openedAt: number
@@ -70,15 +67,8 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   // However the process ends: its terminal scrolls as before.
   if (output.isTTY) process.once('exit', () => terminal.close())
   const opened = await openPlatform(life)
-  const tracing = await openTracing(life, { version, processId: opened.processId })
   const appended: { done: AppendDone } = { done: () => undefined }
-  const traced = traceAppends(opened.store, {
-    tracing,
-    system: settings.EVENTSTORE_URL === undefined ? 'sqlite' : 'eventstoredb',
-    done: (append) => appended.done(append),
-    monotonic: () => performance.now(),
-  })
-  const { store, newest: seen } = noteSeen(traced)
+  const { store, newest: seen } = noteSeen(timeAppends(opened.store, (append) => appended.done(append)))
   const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
@@ -104,7 +94,6 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     seen,
     speech,
     metrics,
-    tracing,
     running,
     openedAt: performance.now(),
     address,

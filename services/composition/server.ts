@@ -67,7 +67,6 @@ import { type VerdictRoutesOptions, verdictRoutes } from '../http/routes/verdict
 import { webhookRoutes } from '../http/routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
 import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from '../http/routes/x402-payments.ts'
-import { useTracing } from '../http/trace-requests.ts'
 import { useRateLimits } from '../http/use-rate-limits.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
@@ -78,7 +77,6 @@ import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import { sleep } from '../runtime/async/sleep.ts'
-import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 
 /** Groups that are left out are not served. */
@@ -125,7 +123,6 @@ export interface ServerOptions
   readonly since?: number
   /** Shows the MCP registry that the domain is the publisher's. */
   readonly registryProof?: string | undefined
-  readonly tracing?: Tracing | undefined
   readonly rateLimits?: RateLimits | undefined
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
@@ -209,14 +206,13 @@ function edgeOf({
 
 function useEdge(
   app: FastifyInstance,
-  { metrics, tracing, trustProxy, rateLimits, positions }: ServerOptions,
+  { metrics, trustProxy, rateLimits, positions }: ServerOptions,
   { limits, frame, addressOf, logCause, ownProof, awaitPosition }: Edge,
 ): void {
   const closing = new AbortController()
   useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, metrics)
-  if (tracing !== undefined) useTracing(app, tracing)
 
   // The hooks of every request call back: cheap answers feel the price of a promise for each.
   app.addHook('onRequest', (request, reply, done) => {
@@ -336,7 +332,7 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
 /** The Model Context Protocol over the parts that the routes stand on, too. */
 function mcpOptionsOf(
   mcp: NonNullable<ServerOptions['mcp']>,
-  { accounts: ofAccounts, payments, metrics, tracing, ...all }: ServerOptions & Edge,
+  { accounts: ofAccounts, payments, metrics, ...all }: ServerOptions & Edge,
   webhooks: McpServerOptions['webhooks'],
 ): McpServerOptions {
   const accounts = ofAccounts?.accounts
@@ -358,7 +354,6 @@ function mcpOptionsOf(
     telemetry: createMcpTelemetry({
       registry: metrics,
       tools: new Set(ALL_TOOL_NAMES),
-      tracing,
       monotonic: () => performance.now(),
     }),
   }

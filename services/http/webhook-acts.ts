@@ -4,7 +4,7 @@ import type { Origin } from '../../contracts/event.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import type { eventsAnswerSchema, publishedSchema } from '../../contracts/webhook-answers.ts'
+import type { eventsAnswerSchema } from '../../contracts/webhook-answers.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
@@ -18,7 +18,6 @@ import {
 } from '../webhooks/index.ts'
 import {
   type AttemptsQuery,
-  type checkSchema,
   type createSchema,
   type DaysQuery,
   type DryRunRequest,
@@ -47,8 +46,6 @@ export interface WebhookService extends Pick<Clock, 'now'> {
   /** One for all routes and tools. */
   readonly looks: WebhookLooks
   readonly coverage: () => SignalCoverage
-  /** Facts for receivers, as `/.well-known/webhooks.json` shows them. */
-  readonly published: z.output<typeof publishedSchema>
   /** Checks how an address is written. @throws ServiceError `url_refused` */
   readonly checkUrl: (url: string) => unknown
 }
@@ -116,14 +113,8 @@ function subscriptionActs(service: WebhookService) {
       const rotated = await subscriptions.rotateSecret(accountId, id, Math.round(hours * HOUR_MS), origin)
       return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
     },
-    endOverlap: async ({ accountId, origin }: WebhookOwner, { id }: One) =>
-      shown(await subscriptions.endOverlap(accountId, id, origin)),
     test: async ({ accountId }: WebhookOwner, { id, event }: One & TestRequest) =>
       toTestAnswer(await subscriptions.test(accountId, id, event)),
-    check: async (owner: WebhookOwner, { id, ...given }: One & z.output<typeof checkSchema>) => {
-      const reason = await look(owner, () => subscriptions.checkSignature(owner.accountId, id, given))
-      return { is_valid: reason === undefined, reason: reason ?? null }
-    },
     replay: async (owner: WebhookOwner, { id, ...window }: One & z.output<typeof replaySchema>) => {
       const { accountId, origin } = owner
       const ask = () => subscriptions.replay(accountId, id, replayWindow(window), origin)

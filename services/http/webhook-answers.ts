@@ -73,7 +73,6 @@ export const toSubscriptionAnswer = (
   const signing = subscription.secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now)
   return {
     id: subscription.subscriptionId,
-    form: subscription.form ?? 'signed_json',
     url: view.url ?? '',
     ...toFilterFields(currentFilter(subscription)),
     ...toSendingFields(subscription.sending),

@@ -48,25 +48,15 @@ test('a log that older processes may read is written so that they can, until it 
 })
 
 test('what an older process cannot read in any form is refused meanwhile, with what to do', async () => {
-  const { store, open } = world()
+  const { open } = world()
   const format = await open()
-  const chat = (form: string | null): NewEvent => ({
-    id: newId(),
-    type: 'SubscriptionCreated',
-    schema: 3,
-    data: { form },
-    meta,
-  })
+  const change: NewEvent = { id: newId(), type: 'EndpointChanged', schema: 1, data: {}, meta }
   const stream = 'subscription-1'
-  await expect(format.store.append(stream, [chat('slack')], { expected: 'no-stream' })).rejects.toMatchObject(
-    {
-      code: 'upgrade_under_way',
-    },
-  )
-  await format.store.append(stream, [chat(null)], { expected: 'no-stream' })
-  expect(await schemas(store, stream)).toEqual([2])
+  await expect(format.store.append(stream, [change], { expected: 'no-stream' })).rejects.toMatchObject({
+    code: 'upgrade_under_way',
+  })
   await format.raise(meta)
-  await format.store.append(stream, [chat('slack')], { expected: 0 })
+  await format.store.append(stream, [change], { expected: 'no-stream' })
 })
 
 test('it is raised once, by whoever asks, and every process learns it', async () => {
@@ -110,12 +100,12 @@ test('an append that says what no older process could read is told apart from an
   const { open } = world()
   const format = await open()
   await format.raise(meta)
-  const chat = (form: string): NewEvent => ({ ...newer, data: { form } })
-  const newer = { id: newId(), type: 'SubscriptionCreated', schema: 3, meta }
+  const newer = { id: newId(), type: 'EndpointChanged', schema: 1, meta }
+  const change = (sealedUrl: string): NewEvent => ({ ...newer, data: { sealedUrl } })
   const stream = 'subscription-1'
-  await format.store.append(stream, [chat('slack')], { expected: 'no-stream' })
+  await format.store.append(stream, [change('one')], { expected: 'no-stream' })
   await expect(
-    format.store.append(stream, [chat('discord')], { expected: 'no-stream' }),
+    format.store.append(stream, [change('other')], { expected: 'no-stream' }),
   ).rejects.toMatchObject({ code: 'idempotency_conflict' })
 })
 

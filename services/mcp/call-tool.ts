@@ -41,10 +41,9 @@ export interface SentToolCall {
  */
 export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolCall): Promise<ToolOutcome> {
   const call = typeof sent.name === 'string' ? { ...sent, name: canonicalTool(sent.name) } : sent
-  const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
-  const traced = operation === undefined ? caller : { ...caller, traceparent: operation.traceparent }
-  const outcome = await outcomeOf(paths, traced, call)
-  operation?.end(errorTypeOf(outcome))
+  const ended = caller.telemetry?.(call.name)
+  const outcome = await outcomeOf(paths, caller, call)
+  ended?.(errorTypeOf(outcome))
   const position = paths.positions?.newest() ?? START
   return position === START ? outcome : { ...outcome, position }
 }

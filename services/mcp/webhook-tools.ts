@@ -77,8 +77,7 @@ const define = <Request extends z.ZodType>(
 export const WEBHOOK_TOOLS = {
   create_webhook: define({
     title: 'New webhook',
-    description:
-      'Sends trade calls, regime shifts, scan digests or model notices to a public HTTPS address, signed, or to a chat.',
+    description: 'Sends trade calls, regime shifts or scan digests to a public HTTPS address, signed.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,

@@ -67,7 +67,7 @@ describe('imports', () => {
         if (target.startsWith('.')) files.add(relative(ROOT, resolve(ROOT, dirname(file), target)))
         else packages.add(target)
     expect(files.size).toBeGreaterThan(300)
-    const late = /^(viem|ccxt|nats|ioredis|jose|nodemailer|hyparquet-writer|@eventstore|@opentelemetry)(\/|$)/
+    const late = /^(viem|ccxt|nats|ioredis|jose|nodemailer|hyparquet-writer|@eventstore)(\/|$)/
     expect([...packages].filter((name) => late.test(name))).toEqual([])
   })
 

@@ -48,10 +48,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger': ['services/console/openapi/'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   '@modelcontextprotocol/server': ['services/mcp/'],
-  '@opentelemetry/api': ['services/runtime/tracing/'],
-  '@opentelemetry/exporter-trace-otlp-http': ['services/runtime/tracing/'],
-  '@opentelemetry/resources': ['services/runtime/tracing/'],
-  '@opentelemetry/sdk-trace': ['services/runtime/tracing/'],
   ccxt: ['services/market/live/'],
   fastify: ['services/http/', 'services/mcp/', 'services/console/', 'services/composition/server.ts'],
   'fastify-type-provider-zod': [

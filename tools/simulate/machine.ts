@@ -243,7 +243,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
     notify: nothing,
     now,
     elapsed: time.now,
-    marketNow: market.now,
     random: random.next,
     report,
   })

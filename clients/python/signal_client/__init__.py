@@ -312,7 +312,6 @@ class WebhookSubscription(TypedDict):
     """A subscription as its owner sees it."""
 
     id: str
-    form: str
     url: str
     events: List[str]
     timeframes: Optional[List[str]]
@@ -321,14 +320,12 @@ class WebhookSubscription(TypedDict):
     min_confidence: int
     min_strength: int
     only_changes: bool
-    freshness: dict
     timeframe: Optional[str]
     exchange: Optional[str]
     top_n: Optional[int]
     cadence: Optional[str]
     max_per_second: Optional[int]
     in_order: bool
-    ed25519: bool
     state: str
     reason: Optional[str]
     state_since: str
@@ -563,15 +560,6 @@ class SignalClient:
     def change_webhook(self, id, **change) -> WebhookSubscription:
         """Changes the filter of a subscription, for signals from now on."""
         return self._route("PATCH /api/webhooks/:id", dict(change, id=id))
-
-    def end_webhook_overlap(self, id) -> WebhookSubscription:
-        """From now on only the newest secret signs."""
-        return self._route("POST /api/webhooks/:id/end-overlap", {"id": id})
-
-    def check_webhook_signature(self, id, timestamp, signature, body) -> Dict[str, Any]:
-        """Whether what a receiver got fits the secrets of a subscription."""
-        fields = {"id": id, "timestamp": timestamp, "signature": signature, "body": body}
-        return self._route("POST /api/webhooks/:id/check-signature", fields)
 
     def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
         """One delivery: its exact body, and all attempts."""
@@ -901,12 +889,11 @@ class WebhookInvalid(Exception):
     """A delivery that is not to be trusted: answer 401 and do nothing else."""
 
 
-def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300, public_keys=()):
+def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300):
     """The delivery, where its signature and time are sound.
 
     `secret` is the subscription's; while it is being rotated, a list of the old one and the new one. `body` is the bytes as
-    they came: parsed and written again they may differ. Instead of a secret (None), `public_keys` are `signing_keys` of
-    `/.well-known/webhooks.json`, for a webhook with `ed25519`.
+    they came: parsed and written again they may differ.
     """
     values = {}
     for name, value in headers.items():
@@ -920,15 +907,14 @@ def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300, publi
     if away > tolerance_seconds:
         raise WebhookInvalid(f"it was sent {away:.0f} s away from this clock")
     signatures = [values.get("x-service-signature", ""), *values.get("x-service-signature-next", "").split(", ")]
-    secrets = [secret] if isinstance(secret, str) else secret or []
+    secrets = [secret] if isinstance(secret, str) else secret
     if "" in secrets:
         raise WebhookInvalid("a secret is empty, and everybody could sign with it")
     expected = [
         hmac.new(one.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest().encode() for one in secrets
     ]
-    is_shared = any(hmac.compare_digest(one, given.encode()) for one in expected for given in signatures)
-    if not (is_shared or _has_public_signature(values, timestamp, body, public_keys)):
-        raise WebhookInvalid("the signature does not fit the secret or the keys, the time and the body")
+    if not any(hmac.compare_digest(one, given.encode()) for one in expected for given in signatures):
+        raise WebhookInvalid("the signature does not fit the secret, the time and the body")
     try:
         webhook = json.loads(body)
     except ValueError as error:
@@ -955,18 +941,6 @@ KINDS = {
     "LogKeysPublished": 7,
     "DaySealed": 8,
 }
-
-
-def _has_public_signature(values, timestamp, body, public_keys):
-    signed = f"{values.get('webhook-id', '')}.{timestamp}.".encode() + body
-    for one in values.get("webhook-signature", "").split(" "):
-        try:
-            signature = base64.b64decode(one[4:]) if one.startswith("v1a,") else b""
-        except ValueError:
-            continue
-        if any(_is_ed25519(base64.b64decode(key.replace("whpk_", "")), signed, signature) for key in public_keys):
-            return True
-    return False
 
 
 def check_proof(text, vkeys):

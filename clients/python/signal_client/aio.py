@@ -127,8 +127,6 @@ class AsyncSignalClient:
     issue_key = _awaited(SignalClient.issue_key)
     revoke_key = _awaited(SignalClient.revoke_key)
     change_webhook = _awaited(SignalClient.change_webhook)
-    end_webhook_overlap = _awaited(SignalClient.end_webhook_overlap)
-    check_webhook_signature = _awaited(SignalClient.check_webhook_signature)
     webhook_delivery = _awaited(SignalClient.webhook_delivery)
     webhook_days = _awaited(SignalClient.webhook_days)
     webhook_retries = _awaited(SignalClient.webhook_retries)

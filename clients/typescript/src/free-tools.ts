@@ -76,7 +76,7 @@ interface DeliverySearch {
   readonly regime?: Regime
 }
 
-type Signal = 'trade_call' | 'regime_shift' | 'scan_digest' | 'model_notice'
+type Signal = 'trade_call' | 'regime_shift' | 'scan_digest'
 type Cadence = '1h' | '4h' | '1d'
 type Scope = 'all' | 'failed'
 
@@ -91,7 +91,6 @@ export interface WebhookFilter {
   readonly min_strength?: number | null
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   readonly only_changes?: boolean | null
-  readonly freshness?: { readonly policy: 'all' | 'skip' | 'mark'; readonly max_bars?: number } | null
   /** This and the next three belong to `scan_digest`. */
   readonly timeframe?: Timeframe | null
   readonly exchange?: string | null
@@ -100,16 +99,12 @@ export interface WebhookFilter {
 }
 
 export interface NewWebhookRequest extends WebhookFilter {
-  /** The address of deliveries; every form but `telegram` needs it. */
-  readonly url?: string
-  readonly form?: 'signed_json' | 'discord' | 'slack' | 'telegram'
-  readonly bot_token?: string
-  readonly chat_id?: string | number
+  /** The address of deliveries. */
+  readonly url: string
   /** Attempts a second at most. */
   readonly max_per_second?: number | null
   /** The next delivery is sent once the one before was taken or given up. */
   readonly in_order?: boolean
-  readonly ed25519?: boolean
   /** Signals after this: `now`, a position or an instant. */
   readonly start?: string
 }
@@ -133,7 +128,6 @@ export interface WebhookReplay {
 /** A subscription as its owner sees it. */
 export interface WebhookSubscription {
   readonly id: string
-  readonly form: string
   readonly url: string
   readonly events: readonly Signal[]
   readonly timeframes: readonly Timeframe[] | null
@@ -142,15 +136,12 @@ export interface WebhookSubscription {
   readonly min_confidence: number
   readonly min_strength: number
   readonly only_changes: boolean
-  readonly freshness: { readonly policy: 'all' | 'skip' | 'mark'; readonly max_bars: number }
   readonly timeframe: Timeframe | null
   readonly exchange: string | null
   readonly top_n: number | null
   readonly cadence: Cadence | null
   readonly max_per_second: number | null
   readonly in_order: boolean
-  /** Deliveries carry a `v1a` signature too, which published keys check. */
-  readonly ed25519: boolean
   readonly state: 'active' | 'paused' | 'degraded' | 'disabled' | 'stopped'
   readonly reason: string | null
   readonly state_since: string

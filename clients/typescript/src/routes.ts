@@ -22,8 +22,6 @@ export const ROUTES = {
   issueKey: 'POST /api/keys',
   revokeKey: 'DELETE /api/keys/:id',
   changeWebhook: 'PATCH /api/webhooks/:id',
-  endWebhookOverlap: 'POST /api/webhooks/:id/end-overlap',
-  checkWebhookSignature: 'POST /api/webhooks/:id/check-signature',
   webhookDelivery: 'GET /api/webhooks/:id/deliveries/:delivery_id',
   webhookDays: 'GET /api/webhooks/:id/days',
   webhookRetries: 'GET /api/webhooks/:id/retries',
@@ -40,7 +38,6 @@ interface Answers {
   readonly trackRecord: TrackRecord
   readonly regimeShifts: RegimeShifts
   readonly changeWebhook: WebhookSubscription
-  readonly endWebhookOverlap: WebhookSubscription
   readonly revokeKey: undefined
 }
 export type RouteAnswer<Name extends RouteName> = Name extends keyof Answers

@@ -1,4 +1,4 @@
-import { fromBase64, fromHex, joined, utf8 } from './bytes.ts'
+import { fromHex, joined, utf8 } from './bytes.ts'
 import { SignalRefusal } from './refusal.ts'
 
 /** The body of a delivery that is known to be genuine. */
@@ -16,9 +16,7 @@ export interface Webhook {
 
 export interface VerifyWebhookOptions {
   /** The subscription's secret; while it is being rotated, the old one, the new one, or both. */
-  readonly secret?: string | readonly string[]
-  /** Instead: `signing_keys` of `/.well-known/webhooks.json`, for a webhook with `ed25519`. */
-  readonly publicKeys?: readonly string[]
+  readonly secret: string | readonly string[]
   /** As they came: of Node, or of Fetch. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /** The bytes as they came: parsed and written again they may differ. */
@@ -46,26 +44,15 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
     .flatMap((name) => single(headers, name).split(', '))
     .filter((text) => /^[0-9a-f]{64}$/.test(text))
   const signed = joined(utf8(`${timestamp}.`), body)
-  const standard = joined(utf8(`${single(headers, 'webhook-id')}.${timestamp}.`), body)
-  const publicSignatures = single(headers, 'webhook-signature').match(/(?<=v1a,)[A-Za-z0-9+/]{86}==/g) ?? []
-  for (const text of options.publicKeys ?? []) {
-    const key = await crypto.subtle.importKey('raw', bytesOf(text.replace('whpk_', '')), 'Ed25519', false, [
-      'verify',
-    ])
-    for (const signature of publicSignatures)
-      if (await crypto.subtle.verify('Ed25519', key, bytesOf(signature), standard)) return read(body, headers)
-  }
-  for (const secret of [options.secret ?? []].flat()) {
+  for (const secret of [options.secret].flat()) {
     if (secret === '') throw invalid('a secret is empty, and everybody could sign with it')
     const algorithm = { name: 'HMAC', hash: 'SHA-256' }
     const key = await crypto.subtle.importKey('raw', utf8(secret), algorithm, false, ['verify'])
     for (const signature of signatures)
       if (await crypto.subtle.verify('HMAC', key, fromHex(signature), signed)) return read(body, headers)
   }
-  throw invalid('the signature does not fit the secret or the keys, the time and the body')
+  throw invalid('the signature does not fit the secret, the time and the body')
 }
-
-const bytesOf = (text: string) => fromBase64(text) ?? new Uint8Array(0)
 
 /** The body is what is signed: headers that repeat it must agree with it. */
 function read(body: Uint8Array, headers: VerifyWebhookOptions['headers']): Webhook {

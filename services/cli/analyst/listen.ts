@@ -82,7 +82,7 @@ export const listenCommand = defineCommand({
     try {
       if (flags.sample !== undefined) {
         const parts = { sender, sign, newId: randomUUID, now: Date.now, baseUrl: () => flags.server }
-        const sample = await sendSample(parts, { url, secrets: [secret], form: null }, flags.sample)
+        const sample = await sendSample(parts, { url, secrets: [secret] }, flags.sample)
         tell(sample.event, 'sample', sample.outcome)
         return sample.isAccepted ? 0 : 1
       }

@@ -4,7 +4,7 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import type { AppendDone } from '../../log/trace-appends.ts'
+import type { AppendDone } from '../../log/time-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import { countInvariantsOfThreads } from '../../runtime/async/thread-invariants.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -261,11 +261,9 @@ function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | 
     stray: () => strays.inc(),
     attempt({ result, durationMs, firstAfterMs }) {
       attempts.inc({ result })
-      if (result !== 'skipped') {
-        const error = result === 'delivered' ? '' : result
-        const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
-        sending.observe(labels, durationMs / 1_000)
-      }
+      const error = result === 'delivered' ? '' : result
+      const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
+      sending.observe(labels, durationMs / 1_000)
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
     },
     endpoint: (change) => endpoints.inc({ change }),

@@ -32,7 +32,6 @@ export async function openApi(parts: Parts) {
     version: parts.version,
     market: settings.MARKET,
     metrics: metrics.registry,
-    tracing: parts.tracing,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: parts.publicUrl,

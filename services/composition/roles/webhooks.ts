@@ -20,7 +20,6 @@ import {
   createSubscriptions,
   openDeliveryLog,
   relaySignals,
-  signingKeysFrom,
 } from '../../webhooks/index.ts'
 import { openLeases } from '../adapters/shared-leases.ts'
 import type { CallerDeps } from '../deps.ts'
@@ -40,7 +39,7 @@ export function openWebhooks(deps: CallerDeps) {
   const { store, cache, idOf } = platform
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
   const common = { ...platform.basics, signal, report, baseUrl: publicUrl }
-  const { hosts, guard, published, sender, sign } = openSending(deps, common)
+  const { hosts, guard, sender, sign } = openSending(deps, common)
   const owners = createSubscriberAccounts({
     ...common,
     index: projector && createAccountIndex(projector),
@@ -85,7 +84,6 @@ export function openWebhooks(deps: CallerDeps) {
     queries: createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl }),
     hosts,
     coverage,
-    published,
     identify: deps.accounts.identify,
     now: Date.now,
     checkUrl: (url) => guard.check(url),
@@ -111,23 +109,18 @@ export function openWebhooks(deps: CallerDeps) {
 }
 
 /** Signs and sends, to public addresses only, and to none that the operator has stopped. */
-function openSending(
-  { settings, version, platform }: CallerDeps,
-  common: Parameters<typeof createBlockedHosts>[0],
-) {
+function openSending({ settings, version }: CallerDeps, common: Parameters<typeof createBlockedHosts>[0]) {
   const hosts = createBlockedHosts(common)
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
     isBlocked: (host) => hosts.isBlocked(host),
     ownHosts: ownHosts(settings),
   })
-  const keys = signingKeysFrom(platform.deriveSecrets('webhook signatures'))
   return {
     hosts,
     guard,
-    published: { signing_keys: keys.published, source_addresses: settings.WEBHOOK_SOURCES },
     sender: createGuardedSender({ guard, now: Date.now }),
-    sign: createSign({ userAgent: `signal-service/${version}`, key: keys.signs }),
+    sign: createSign({ userAgent: `signal-service/${version}` }),
   }
 }
 
@@ -171,7 +164,7 @@ function openWorker(
   > &
     Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
 ) {
-  const { platform, log, metrics, tracing, marketNow, toolHandler } = deps
+  const { platform, log, metrics, marketNow, toolHandler } = deps
   const { index } = common
   const leases = openLeases(deps, 'dispatcher', SHARDS)
   const dispatcher = createDispatcher({
@@ -182,12 +175,10 @@ function openWorker(
     leases,
     holder: platform.processId,
     directory: index ? createSubscriptionDirectory({ ...common, index }) : NO_DIRECTORY,
-    marketNow,
     random: Math.random,
     busy: createBusyShare(),
     report: (error) => log.warn({ err: error }, 'webhooks'),
     metrics: metrics.webhooks,
-    tracing,
   })
   const digests = createDigestRecorder({
     ...common,

@@ -225,13 +225,11 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     expect(await page.title()).toContain('Webhook')
     found.push(...(await faults('webhook')))
     const own = page.url().replace(/\/test$/, '')
-    for (const name of ['missed', 'signature']) {
-      await page.goto(own)
-      await tabTo(`a[href$="/${name}"]`)
-      await page.keyboard.press('Enter')
-      await page.waitForURL(`**/${name}`)
-      found.push(...(await faults(`webhook-${name}`)))
-    }
+    await page.goto(own)
+    await tabTo('a[href$="/missed"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/missed')
+    found.push(...(await faults('webhook-missed')))
     expect(found).toEqual([])
   })
 

@@ -58,11 +58,6 @@ export function input(state: FormState, name: string, options: FieldOptions): Ht
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${isRequired && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${isCode && html` spellcheck="false" autocapitalize="off"`}${aria}>${below}</div>`
 }
 
-export function textarea(state: FormState, name: string, options: FieldOptions): Html {
-  const { aria, below } = fieldParts(state, name, options)
-  return html`<div class="field"><label for="${name}">${options.label}</label><textarea id="${name}" name="${name}" spellcheck="false"${options.isRequired && html` required`}${aria}>\n${textOf(state.typed, name)}</textarea>${below}</div>`
-}
-
 export function select(
   state: FormState,
   name: string,

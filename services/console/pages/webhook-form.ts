@@ -15,7 +15,6 @@ export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
   regime_shift: 'Shifts of the regime',
   scan_digest: 'Digests of a scan',
-  model_notice: 'Models that fall silent or speak again',
 }
 
 const anyOf = (values: readonly string[]) => [['', 'all'] as const, ...same(values)]
@@ -66,21 +65,10 @@ export function filterOf(typed: Typed): JsonObject {
 /** How deliveries are sent. @param chosen the present choices, where there are some */
 export const sendingParts = (
   state: FormState,
-  chosen: Partial<Pick<SubscriptionAnswer, 'max_per_second' | 'in_order' | 'ed25519'>> = {},
+  chosen: Partial<Pick<SubscriptionAnswer, 'max_per_second' | 'in_order'>> = {},
 ): Html => html`
 ${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(chosen.max_per_second ?? '') })}
-${choices(
-  state,
-  'sending',
-  [
-    ['in_order', 'In order: the next once the one before was taken or given up'],
-    ['ed25519', 'With a signature that everybody can check (Ed25519)'],
-  ],
-  {
-    label: 'How they are sent',
-    chosen: (['in_order', 'ed25519'] as const).filter((name) => chosen[name]),
-  },
-)}`
+${choices(state, 'sending', [['in_order', 'In order: the next once the one before was taken or given up']], { label: 'How they are sent', chosen: chosen.in_order === true ? ['in_order'] : [] })}`
 
 /** These choices in the fields of the interface. A box that is not ticked is left out of a form, and means no. */
 export function sendingOf(typed: Typed): JsonObject {
@@ -88,7 +76,6 @@ export function sendingOf(typed: Typed): JsonObject {
   return {
     max_per_second: numberOf([typed['max_per_second'] ?? ''].flat()[0]) ?? null,
     in_order: ticked.includes('in_order'),
-    ed25519: ticked.includes('ed25519'),
   }
 }
 
@@ -114,7 +101,7 @@ const RESULTS = [
   ['delivered', 'delivered'],
   ['failed', 'failed, to be tried again'],
   ['exhausted', 'given up'],
-  ['skipped', 'skipped as too old'],
+  ['skipped', 'skipped by a move of the cursor'],
 ] as const
 
 export type DryRun = z.infer<typeof dryRunAnswerSchema>
@@ -147,24 +134,6 @@ ${
 }</div>`
 }
 
-const FORM_WORDS = [
-  ['signed_json', 'Signed JSON to a program'],
-  ['discord', 'Messages to Discord'],
-  ['slack', 'Messages to Slack'],
-  ['telegram', 'Messages to Telegram'],
-] as const
-
-/** The destination of a form, in the fields of the interface. */
-export function channelOf(typed: Typed): JsonObject {
-  const fields = ['form', 'url', 'bot_token', 'chat_id'].map((name) => [
-    name,
-    [typed[name] ?? []].flat()[0]?.trim(),
-  ])
-  return Object.fromEntries(
-    fields.filter(([, value]) => value !== undefined && value !== '' && value !== 'signed_json'),
-  ) as JsonObject
-}
-
 /** Makes a webhook, and shows before what it would have sent. */
 export function newWebhookPage(state: FormState, run: DryRun | undefined, previewRefusal?: Refusal): Page {
   return {
@@ -176,11 +145,9 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
 <p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; unless you choose an order, they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
-${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat gets words; a program checks signed JSON' })}
-${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private. Of Discord and Slack the incoming webhook', maxLength: 2_048 })}
-<details${state.typed.form === 'telegram' && html` open`}><summary>Telegram: instead of an address</summary><div class="row">${input(state, 'bot_token', { label: 'Token of your bot', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Chat', hint: 'its number, or @name', isCode: true, maxLength: 64 })}</div></details>
+${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private.', maxLength: 2_048 })}
 ${filterParts(state)}
-<details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate, order and signature</summary>${sendingParts(state)}</details>
+<details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate and order</summary>${sendingParts(state)}</details>
 <div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
 </form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,
   }

@@ -9,7 +9,7 @@ import type {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textarea } from './forms.ts'
+import { action, EMPTY_FORM, type FormState, input, refusalNote, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
@@ -49,7 +49,7 @@ export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
 <ul>
 <li>You choose coins, timeframes and signals, and see what would have been sent before you create it.</li>
 <li>Each delivery is signed and numbered, and tried again for two days; what was not taken you can fetch.</li>
-<li>To your own program, or to a channel of Discord, Slack or Telegram. <a href="/docs/webhooks">How they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
+<li>To your own program: <a href="/docs/webhooks">how they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
 </ul>
 `
 
@@ -164,9 +164,7 @@ ${action(`${path}/test`, 'Send a test')}
 ${webhook.state === 'degraded' && action(`${path}/resume`, 'Try now', { tone: 'main' })}
 ${webhook.state === 'active' || webhook.state === 'degraded' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
 ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? The present one signs beside it for a day.' })}
-${webhook.secrets_signing > 1 && action(`${path}/end-overlap`, 'End the overlap')}
 <a href="${path}/missed">Pull what was missed</a>
-<a href="${path}/signature">Check a signature</a>
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
@@ -186,16 +184,7 @@ const endpointPart = (
 ): Html => html`<h2 id="endpoint">Address, rate and order</h2>
 <p>What waits goes to a new address too. The secret stays.</p>
 <form method="post" action="${webhookPath(webhook.id)}/change#endpoint" class="row">
-${
-  webhook.form === 'telegram'
-    ? html`${input(state, 'bot_token', { label: 'Another token', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Its chat', isCode: true, maxLength: 64 })}`
-    : input(state, 'url', {
-        label: 'Another address',
-        type: 'url',
-        hint: 'it stays without one',
-        maxLength: 2_048,
-      })
-}
+${input(state, 'url', { label: 'Another address', type: 'url', hint: 'it stays without one', maxLength: 2_048 })}
 ${sendingParts(state, webhook)}
 <button type="submit">Change</button></form>`
 
@@ -340,28 +329,5 @@ export function missedPage(id: string, { events, next }: Missed, after: string):
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
 ${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`,
-  }
-}
-
-export interface SignatureCheck {
-  readonly is_valid: boolean
-  readonly reason: string | null
-}
-
-/** Checks what a receiver got against the secrets of its webhook. */
-export function signaturePage(id: string, state: FormState = EMPTY_FORM, checked?: SignatureCheck): Page {
-  return {
-    title: 'Check a signature',
-    ...OWN,
-    body: html`${pathTo(id)}
-<h1>Check a signature</h1>
-<p class="lead">Paste what your receiver got; it is checked with the secrets of this webhook, which are not shown. Time does not matter here; your receiver should refuse what is older than ${LIMITS.webhookToleranceS} s.</p>
-${refusalNote(state.refusal)}
-${checked !== undefined && note(checked.is_valid ? html`<p><strong>The signature fits.</strong> This service sent exactly this body at that time.</p>` : html`<p><strong>It does not fit:</strong> ${checked.reason}.</p><p>Most often the body was parsed and written again: check the bytes as they came.</p>`, checked.is_valid ? 'good' : 'bad')}
-<form method="post" class="stack">
-${input(state, 'timestamp', { label: 'X-Service-Timestamp', isRequired: true, maxLength: 12, isCode: true })}
-${input(state, 'signature', { label: 'X-Service-Signature', isRequired: true, maxLength: 1_024, isCode: true })}
-${textarea(state, 'body', { label: 'Body, as it came', isRequired: true })}
-<div><button type="submit" class="main">Check</button></div></form>`,
   }
 }

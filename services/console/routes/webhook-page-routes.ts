@@ -9,14 +9,7 @@ import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage, sendText } from '../pages/send-page.ts'
-import {
-  channelOf,
-  type DryRun,
-  dryRunPart,
-  filterOf,
-  newWebhookPage,
-  sendingOf,
-} from '../pages/webhook-form.ts'
+import { type DryRun, dryRunPart, filterOf, newWebhookPage, sendingOf } from '../pages/webhook-form.ts'
 import {
   type Attempts,
   aboutWebhooks,
@@ -24,8 +17,6 @@ import {
   deliveryPage,
   type Missed,
   missedPage,
-  type SignatureCheck,
-  signaturePage,
   type TestAnswer,
   type WebhookLook,
   type Webhooks,
@@ -89,7 +80,6 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   const edge = { app, ...createEdge(options) }
   shownPages(edge)
   makingPages(edge)
-  signaturePages(edge)
   buttons(edge)
 }
 
@@ -138,7 +128,7 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
 
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
-    const body = { ...channelOf(typed), ...filterOf(typed), ...sendingOf(typed) }
+    const body = { url: textOf(typed, 'url').trim(), ...filterOf(typed), ...sendingOf(typed) }
     const made = await client.ask<SubscriptionAnswer & { secret: string }>(request, {
       method: 'POST',
       path: '/api/webhooks',
@@ -152,31 +142,6 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
     const refusal = named(made.refusal, 'url_refused', 'url')
     const page = newWebhookPage({ typed, refusal }, run.isOk ? run.body : undefined)
     return send(reply.code(refusal.status), page)
-  })
-}
-
-function signaturePages({ app, client, formOf, send }: Edge): void {
-  app.get('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
-    await client.must(request, { path: `/api${webhookPath(request.params.id)}` })
-    return send(reply, signaturePage(request.params.id))
-  })
-
-  app.post('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
-    const typed = formOf(request)
-    const { id } = request.params
-    const checked = await client.ask<SignatureCheck>(request, {
-      method: 'POST',
-      path: `/api${webhookPath(id)}/check-signature`,
-      body: {
-        timestamp: textOf(typed, 'timestamp').trim(),
-        signature: textOf(typed, 'signature').trim(),
-        // Forms send lines with CR LF; no delivery has either.
-        body: textOf(typed, 'body').replaceAll('\r\n', '\n').replace(/\n$/, ''),
-      },
-    })
-    if (checked.isOk) return send(reply, signaturePage(id, { typed }, checked.body))
-    const { refusal } = checked
-    return send(reply.code(refusal.status), signaturePage(id, { typed, refusal }))
   })
 }
 
@@ -197,11 +162,13 @@ const BUTTONS: Readonly<
     to: () => '/resume',
     body: (form) => ({ from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' }),
   },
-  'end-overlap': { to: () => '/end-overlap' },
   change: {
     method: 'PATCH',
     to: () => '',
-    body: (form) => ({ ...channelOf(form), ...sendingOf(form) }),
+    body(form) {
+      const url = textOf(form, 'url').trim()
+      return { ...(url !== '' && { url }), ...sendingOf(form) }
+    },
   },
   delete: { method: 'DELETE', to: () => '' },
   rotate: {

@@ -9,12 +9,7 @@ import {
   timeframeParameter,
 } from '../../../contracts/parameters.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
-import {
-  DELIVERY_FORMS,
-  REPLAY_SCOPES,
-  SIGNAL_TYPES,
-  type SignalType,
-} from '../../../contracts/subscription.ts'
+import { REPLAY_SCOPES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
 
@@ -25,29 +20,15 @@ export const subscriptionParams = z.strictObject({
 /** A position of the log, an instant, or a word. */
 export const pointSchema = z.string().min(1).max(64)
 
-const channelFields = {
-  url: z
-    .string()
-    .min(1)
-    .max(LIMITS.webhookUrlCharacters)
-    .optional()
-    .describe(
-      'A public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. None for `telegram`',
-    ),
-  bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
-  chat_id: z
-    .union([z.string().max(64), z.int()])
-    .optional()
-    .describe('Of `telegram`'),
-}
+const urlSchema = z
+  .string()
+  .min(1)
+  .max(LIMITS.webhookUrlCharacters)
+  .describe('A public HTTPS address on port 443 or 8443')
 
 export const createSchema = z
   .strictObject({
-    form: z
-      .enum(DELIVERY_FORMS)
-      .optional()
-      .describe('`signed_json` without it; the others tell a chat in words'),
-    ...channelFields,
+    url: urlSchema,
     ...filterFields,
     ...sendingFields,
     start: pointSchema
@@ -56,13 +37,7 @@ export const createSchema = z
         `Signals after this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
       ),
   })
-  .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
-    path: ['url'],
-    error: 'is required',
-    // Also where other fields are wrong: one answer names all that is missing.
-    when: ({ value }) => typeof value === 'object' && value !== null,
-  })
-  .refine(({ url }) => url === undefined || /^https?:\/\/[^/]/i.test(url), {
+  .refine(({ url }) => /^https?:\/\/[^/]/i.test(url), {
     path: ['url'],
     error: 'must begin with https:// and a host',
     // Alone, a wrong address is refused by where it leads: `url_refused` says more.
@@ -70,7 +45,7 @@ export const createSchema = z
       typeof (value as { url?: unknown } | null)?.url === 'string' && issues.length > 0,
   })
 
-export const changeSchema = filterChangeSchema.extend({ ...channelFields, ...sendingFields })
+export const changeSchema = filterChangeSchema.extend({ url: urlSchema.optional(), ...sendingFields })
 
 export const listQuery = z.strictObject({
   status: z
@@ -118,13 +93,6 @@ export const testFields = { event: z.enum(SIGNAL_TYPES).optional() }
 export interface TestRequest {
   readonly event?: SignalType | undefined
 }
-
-/** One delivery as its receiver got it. */
-export const checkSchema = z.strictObject({
-  timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
-  signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),
-  body: z.string().max(LIMITS.requestBodyBytes).describe('The body, as it came'),
-})
 
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 const only = z

@@ -82,7 +82,7 @@ test('one refusal names a wrong address and wrong events, and both where both ar
     'invalid_request',
     ['events', 'url'],
   ])
-  expect(await fieldsOf({})).toEqual(['invalid_request', ['events', 'url']])
+  expect(await fieldsOf({})).toEqual(['invalid_request', ['url', 'events']])
   expect(await fieldsOf({ url: 'bot.example.com', events: ['trade_call'] })).toEqual([
     'url_refused',
     undefined,
@@ -123,11 +123,6 @@ describe('a creation', () => {
     ['min_confidence', '55', 'min_confidence'],
     ['min_strength', 101, 'min_strength'],
     ['only_changes', 'yes', 'only_changes'],
-    ['freshness', 'skip', 'freshness'],
-    ['freshness', { policy: 'drop' }, 'freshness.policy'],
-    ['freshness', { policy: 'skip', max_bars: 0 }, 'freshness.max_bars'],
-    ['freshness', { policy: 'skip', max_bars: 10_001 }, 'freshness.max_bars'],
-    ['freshness', { policy: 'skip', bars: 1 }, 'freshness.bars'],
     ['timeframe', '1h', 'timeframe'],
     ['cadence', '1h', 'cadence'],
     ['top_n', 5, 'top_n'],

@@ -2,10 +2,9 @@ import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node
 import type { AddressInfo } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { verifyWebhook as checkedByClient } from '../../../clients/typescript/src/index.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { listen } from '../../mcp/testing/mcp-edge.fixture.ts'
-import { createEgressGuard, createGuardedSender, signingKeysFrom } from '../../webhooks/index.ts'
+import { createEgressGuard, createGuardedSender } from '../../webhooks/index.ts'
 import { verifyWebhook } from '../../webhooks/receiving/verify-webhook.fixture.ts'
 import type { OpenApiDocument } from '../openapi/openapi-document.ts'
 import {
@@ -39,7 +38,6 @@ describe('a subscription over HTTP', () => {
       exchanges: null,
       min_confidence: 70,
       only_changes: false,
-      freshness: { policy: 'all', max_bars: 1 },
       cadence: null,
       state: 'active',
       reason: null,
@@ -99,7 +97,6 @@ describe('a subscription over HTTP', () => {
       [{ url: null }, 'invalid_request'],
       [{ max_per_second: 0 }, 'invalid_request'],
       [{ max_per_second: LIMITS.webhookPerSecond + 1 }, 'invalid_request'],
-      [{ form: 'slack' }, 'invalid_request'],
     ]
     for (const [payload, code] of refused)
       expect((await edge.ask('PATCH', path, { payload })).body).toMatchObject({ code })
@@ -107,13 +104,11 @@ describe('a subscription over HTTP', () => {
 
   test('is refused with all that is missing at once, by route and by tool', async () => {
     const missing = [
+      { field: 'url', problem: 'is missing' },
       { field: 'events', problem: 'is missing' },
-      { field: 'url', problem: 'is required' },
     ]
-    for (const payload of [{}, { form: 'slack' }]) {
-      const { status, body } = await edge.ask('POST', '/api/webhooks', { payload })
-      expect([status, body]).toMatchObject([400, { code: 'invalid_request', details: { fields: missing } }])
-    }
+    const { status, body } = await edge.ask('POST', '/api/webhooks', { payload: {} })
+    expect([status, body]).toMatchObject([400, { code: 'invalid_request', details: { fields: missing } }])
     for (const payload of [[], 'text', 7, null]) {
       const { status } = await edge.ask('POST', '/api/webhooks', { payload: payload as never })
       expect([payload, status]).toEqual([payload, 400])
@@ -122,25 +117,6 @@ describe('a subscription over HTTP', () => {
       payload: { events: ['trade_call'], url: 'https://a.example', asset: ['BTC'] },
     })
     expect(near.body.message).toBe('asset: is not a field of this request; did you mean assets?')
-  })
-
-  test('can be checked without its secret, by the key that is published', async () => {
-    const path = `/api/webhooks/${(await edge.create({ ed25519: true, in_order: true })).body.id}`
-    expect((await edge.ask('GET', path)).body).toMatchObject({ ed25519: true, in_order: true })
-    const open = await edge.app.inject({ url: '/.well-known/webhooks.json' })
-    const facts = open.json<{ signing_keys: string[]; source_addresses: string[] }>()
-    expect([open.statusCode, facts.source_addresses]).toEqual([200, ['203.0.113.7']])
-    await edge.ask('POST', `${path}/test`)
-    const { headers, body } = edge.sent.at(-1) ?? expect.fail()
-    const given = { headers, body, now: edge.now, publicKeys: facts.signing_keys }
-    expect((await checkedByClient(given)).event).toBe('trade_call')
-    await expect(checkedByClient({ ...given, body: Buffer.from('{}') })).rejects.toThrow('does not fit')
-    const stranger = signingKeysFrom({ known: [Buffer.alloc(32, 1)], used: 0 }).published
-    await expect(checkedByClient({ ...given, publicKeys: stranger })).rejects.toThrow('does not fit')
-    // One that did not ask for it is signed as before.
-    await edge.ask('PATCH', path, { payload: { ed25519: false } })
-    await edge.ask('POST', `${path}/test`)
-    expect(edge.sent.at(-1)?.headers['webhook-signature']).toMatch(/^v1,\S+$/)
   })
 
   test('is created once for one Idempotency-Key', async () => {
@@ -206,7 +182,7 @@ describe('a subscription over HTTP', () => {
     expect([dryRun.status, dryRun.body]).toEqual([
       200,
       {
-        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0, model_notice: 0 },
+        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
         rows: [],
         scanned: expect.any(Number),
         next: null,
@@ -317,7 +293,7 @@ describe('the tools of MCP', () => {
   })
 })
 
-test('while a rotation overlaps the old secret signs as before, until its owner ends the overlap', async () => {
+test('while a rotation overlaps the old secret signs as before, until the next rotation ends the overlap', async () => {
   const created = await edge.create()
   const path = `/api/webhooks/${created.body.id}`
   const { body: rotated } = await edge.ask('POST', `${path}/rotate-secret`)
@@ -331,17 +307,16 @@ test('while a rotation overlaps the old secret signs as before, until its owner 
   }
   expect(await isSignedBy(old)).toEqual([true, true])
   expect(await isSignedBy(next)).toEqual([true, false])
-  for (let n = 0; n < 2; n++) {
-    expect((await edge.ask('POST', `${path}/end-overlap`)).body).toMatchObject({ secrets_signing: 1 })
-  }
+  const { body: last } = await edge.ask('POST', `${path}/rotate-secret`, { payload: { overlap_hours: 0 } })
   expect(await isSignedBy(old)).toEqual([false, false])
-  expect(await isSignedBy(next)).toEqual([true, true])
+  expect(await isSignedBy(next)).toEqual([false, false])
+  expect(await isSignedBy(String(last.secret))).toEqual([true, true])
 })
 
 test('what needs no body is taken with the content type of one', async () => {
   const path = `/api/webhooks/${await edge.createId()}`
   const headers = { 'content-type': 'application/json' }
-  for (const what of ['pause', 'resume', 'rotate-secret', 'end-overlap', 'test']) {
+  for (const what of ['pause', 'resume', 'rotate-secret', 'test']) {
     expect([what, (await edge.ask('POST', `${path}/${what}`, { headers })).status]).toEqual([what, 200])
   }
   expect((await edge.ask('DELETE', path, { headers })).status).toBe(204)
@@ -408,7 +383,7 @@ describe('the description', () => {
 
   test('has words for every route of webhooks', async () => {
     const all = await described()
-    expect(all).toHaveLength(19)
+    expect(all).toHaveLength(17)
     for (const { path: name, operation } of all) {
       const bare = operation.parameters.filter((one) => one.description === one.name)
       expect(bare, name).toEqual([])
@@ -431,7 +406,7 @@ describe('the description', () => {
       expect([path, asked.status < 300, asked.body.code]).toEqual([path, true, undefined])
       taken += 1
     }
-    expect(taken).toBe(7)
+    expect(taken).toBe(6)
   })
 })
 

@@ -7,12 +7,10 @@ import {
   deliveryAnswerSchema,
   dryRunAnswerSchema,
   eventsAnswerSchema,
-  publishedSchema,
   replayAnswerSchema,
   replayRowSchema,
   retriesAnswerSchema,
   rotatedSecretAnswerSchema,
-  signatureCheckSchema,
   subscriptionAnswerSchema,
   subscriptionsAnswerSchema,
   testAnswerSchema,
@@ -23,7 +21,6 @@ import { type WebhookService, webhookActs } from '../webhook-acts.ts'
 import {
   attemptsQuery,
   changeSchema,
-  checkSchema,
   createSchema,
   daysQuery,
   deliveryParams,
@@ -45,10 +42,6 @@ const own = { tag: 'webhooks', key: 'required' } as const
 const onAll = operationsOf({ ...own, errors: ['store_unavailable'] })
 const onOne = operationsOf({ ...own, errors: ['store_unavailable', 'subscription_unknown'] })
 
-const facts = operationsOf({ tag: 'webhooks' })(
-  'webhookFacts',
-  'Keys that sign webhooks, and where they come from',
-)
 const params = subscriptionParams
 const busy = { errors: ['too_many_streams'] } as const
 const one = { params, response: { 200: subscriptionAnswerSchema } }
@@ -66,8 +59,6 @@ export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, opt
     if (reply.statusCode === 201) reply.header('location', `/api/webhooks/${made.id}`)
     return made
   })
-  const schema = { operation: facts, response: { 200: publishedSchema } }
-  app.get('/.well-known/webhooks.json', { schema }, async () => options.published)
   filterRoutes(on, acts)
   stateRoutes(on, acts)
   secretRoutes(on, acts)
@@ -166,12 +157,6 @@ function secretRoutes(on: On, acts: Acts): void {
     acts.rotate,
   )
   on(
-    'POST /api/webhooks/:id/end-overlap',
-    onOne('endWebhookOverlap', 'End the overlap of a rotation: from now on only the newest secret signs'),
-    one,
-    acts.endOverlap,
-  )
-  on(
     'POST /api/webhooks/:id/test',
     onOne('testWebhook', 'Send a signed sample now, and see what the endpoint answers', {
       description: 'Of the event that is named, or of the first that it asks for.',
@@ -180,16 +165,6 @@ function secretRoutes(on: On, acts: Acts): void {
     }),
     { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
     acts.test,
-  )
-  on(
-    'POST /api/webhooks/:id/check-signature',
-    onOne('checkWebhookSignature', 'Whether what your receiver got fits the secrets of this subscription', {
-      description: 'How long ago it was sent does not matter here; your receiver should refuse what is old.',
-      errors: ['too_many_streams'],
-      bodyExample: { timestamp: '1795392000', signature: '5d41…', body: '{"event":"trade_call"}' },
-    }),
-    { params, body: checkSchema, response: { 200: signatureCheckSchema } },
-    acts.check,
   )
 }
 

@@ -29,7 +29,6 @@ import {
   createSubscriptionIndex,
   createSubscriptions,
   type Sender,
-  signingKeysFrom,
   subscriptionsReadModel as subscriptionsProjection,
   type WebhookRequest,
 } from '../../webhooks/index.ts'
@@ -123,7 +122,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     publicUrl: () => 'https://signals.example.com',
   })
   const hosts = createBlockedHosts(parts)
-  const keys = signingKeysFrom({ known: [Buffer.alloc(32, 9)], used: 0 })
   const guard = createEgressGuard({
     allowPrivate,
     isBlocked: (host) => hosts.isBlocked(host),
@@ -147,7 +145,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
         return { kind: 'answered', status: 204, retryAfterMs: undefined, durationMs: 7, detail: '' }
       },
     },
-    sign: createSign({ userAgent: 'test', key: keys.signs }),
+    sign: createSign({ userAgent: 'test' }),
     sync: async () => true,
     mailOwner: accounts.mailOwner,
     async takeUnasked(what) {
@@ -172,7 +170,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
         hosts,
         now,
         coverage,
-        published: { signing_keys: keys.published, source_addresses: ['203.0.113.7'] },
         identify: accounts.identify,
         checkUrl: (url) => guard.check(url),
       },

@@ -147,22 +147,3 @@ describe('settings', () => {
     expect(new Set(flags).size).toBe(flags.length)
   })
 })
-
-describe('headers for a collector', () => {
-  const read = (given: string) => readSettings([], { OTEL_EXPORTER_OTLP_HEADERS: given })
-
-  test('are pairs, with what is percent-encoded as its bytes', () => {
-    expect(read('Authorization=Bearer%20a%2Cb, x-tenant=é').OTEL_EXPORTER_OTLP_HEADERS).toEqual({
-      authorization: 'Bearer a,b',
-      'x-tenant': Buffer.from('é').toString('latin1'),
-    })
-  })
-
-  test.each(['secret', 'a b=secret', 'a=secret%2', '=secret'])(
-    'are refused where they are none: %s',
-    (given) => {
-      expect(() => read(given)).toThrow(/OTEL_EXPORTER_OTLP_HEADERS/)
-      expect(() => read(given)).not.toThrow(/secret/)
-    },
-  )
-})

@@ -42,31 +42,6 @@ export const eventStoreUrl = z
   })
   .optional()
 
-/** As OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
-export const httpHeaders = z
-  .string()
-  .max(4_096)
-  .transform((text, context) => {
-    const headers: Record<string, string> = {}
-    for (const part of text.split(',')) {
-      const [, name = '', value = ''] = /^\s*([!#$%&'*+.^_`|~\w-]+)=(\S+)\s*$/.exec(part) ?? []
-      if (name === '' || !/^(?:[^%]|%[0-9A-Fa-f]{2})+$/.test(value)) {
-        context.addIssue('must be name=value, separated by commas, values percent-encoded')
-        return z.NEVER
-      }
-      headers[name.toLowerCase()] = Buffer.from(unescapedBytes(value)).toString('latin1')
-    }
-    return headers
-  })
-
-/** Header values are bytes; what is no ASCII is sent as UTF-8. */
-const unescapedBytes = (value: string): Uint8Array => {
-  const parts = value.split(/(%[0-9A-Fa-f]{2})/).filter((part) => part !== '')
-  return Buffer.concat(
-    parts.map((part) => (part.startsWith('%') ? Buffer.from(part.slice(1), 'hex') : Buffer.from(part))),
-  )
-}
-
 export const venueUrls = z
   .string()
   .transform((text, context) => {

@@ -17,7 +17,6 @@ import {
   url,
   venueUrls,
 } from './setting-schemas.ts'
-import { TRACING_SETTINGS } from './tracing-setting-definitions.ts'
 import { TRANSPARENCY_LOG_SETTINGS } from './transparency-log-setting-definitions.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
@@ -223,7 +222,6 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'redis://localhost:6379',
   },
-  ...TRACING_SETTINGS,
   ...KEY_SETTINGS,
   OPERATOR_TOKEN: {
     schema: z.string().min(16).max(256).optional(),
@@ -237,17 +235,6 @@ export const SETTINGS = defineSettings({
     isSwitch: true,
     help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
     example: 'true',
-  },
-  WEBHOOK_SOURCES: {
-    schema: z
-      .string()
-      .regex(/^[0-9a-f.:/]+(?:,[0-9a-f.:/]+)*$/i, {
-        error: 'must be addresses or networks, separated by commas',
-      })
-      .transform((text) => text.split(','))
-      .default([]),
-    help: 'Addresses that webhooks come from, published at /.well-known/webhooks.json for firewalls of receivers. Default: none are named.',
-    example: '203.0.113.7,2001:db8::/64',
   },
   LLM_BASE_URL: {
     schema: url(['http:', 'https:']),

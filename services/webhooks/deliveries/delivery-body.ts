@@ -3,26 +3,12 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { CHAT_FORMS, type ChatForm } from '../../../contracts/subscription.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { forecastShown } from '../../../contracts/verdict.ts'
-import { chatBody } from '../sending/chat-channel.ts'
-import type {
-  ModelNoticeSignal,
-  RegimeShiftSignal,
-  ScanDigestSignal,
-  Signal,
-  TradeCallSignal,
-} from '../signals/signal.ts'
+import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
 /** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
 export const BODY_TEMPLATE = 1
-/** Templates of messages to chats. */
-const CHAT_TEMPLATES: Readonly<Record<ChatForm, number>> = { discord: 2, slack: 3, telegram: 4 }
-
-export const templateOf = (form: ChatForm | null): number =>
-  form === null ? BODY_TEMPLATE : CHAT_TEMPLATES[form]
-
 /** Everything that a body is made of. The same parts give the same bytes, whenever and wherever. */
 export interface BodyParts {
   readonly deliveryId: string
@@ -37,15 +23,13 @@ export interface BodyParts {
 
 /**
  * The body of a delivery: `{event, delivery_id, created_at, sequence, data}` as UTF-8 JSON, at most
- * `LIMITS.webhookBodyBytes` long; or a message to a chat. A digest that is longer is sent with fewer rows.
+ * `LIMITS.webhookBodyBytes` long. A digest that is longer is sent with fewer rows.
  *
  * @throws ServiceError `event_unreadable` for a template that this release does not know.
  * @example JSON.parse(deliveryBody(parts).toString()).data.call // 'BUY'
  */
 export function deliveryBody(parts: BodyParts): Buffer {
   const { signal, deliveryId, sequence } = parts
-  const chat = CHAT_FORMS.find((form) => CHAT_TEMPLATES[form] === parts.template)
-  if (chat !== undefined) return chatBody(chat, signalData(signal, parts.baseUrl, parts.topN), parts.baseUrl)
   if (parts.template !== BODY_TEMPLATE) {
     throw new ServiceError('event_unreadable', {
       message: `delivery ${parts.deliveryId} has a body of template ${parts.template}; this release knows no such`,
@@ -89,7 +73,6 @@ function textOf({ signal, baseUrl, topN }: BodyParts, most?: number): MadeText {
 export function signalData(signal: Signal, baseUrl: string, topN: number | null): JsonObject {
   if (signal.type === 'trade_call') return tradeCallData(signal.data, baseUrl)
   if (signal.type === 'regime_shift') return regimeShiftData(signal.data, baseUrl)
-  if (signal.type === 'model_notice') return modelNoticeData(signal, baseUrl)
   return digestData(signal, baseUrl, topN)
 }
 
@@ -130,18 +113,6 @@ export const regimeShiftData = (data: RegimeShiftSignal['data'], baseUrl: string
   bar_close: isoTime(data.barClose),
   verdict_id: data.verdictId,
   verify_url: verifyUrl(baseUrl, data),
-})
-
-const modelNoticeData = ({ data }: ModelNoticeSignal, baseUrl: string): JsonObject => ({
-  type: 'model_notice',
-  change: data.change,
-  timeframe: data.timeframe,
-  model_version: data.modelVersion,
-  from: isoTime(data.from),
-  auc_180d: data.auc,
-  races_180d: data.races,
-  days_running: data.days,
-  track_record_url: `${baseUrl}/api/track-record?timeframe=${data.timeframe}`,
 })
 
 const digestData = (signal: ScanDigestSignal, baseUrl: string, topN: number | null): JsonObject => ({

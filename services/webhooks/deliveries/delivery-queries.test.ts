@@ -292,7 +292,7 @@ describe('a dry run', () => {
     const filter = aFilter({ assets: ['ETH'] })
     const run = await queriesOf(world).dryRun(filter, { after: START, limit: 1 })
     expect(run).toMatchObject({
-      matched: { trade_call: 1, regime_shift: 1, scan_digest: 0, model_notice: 0 },
+      matched: { trade_call: 1, regime_shift: 1, scan_digest: 0 },
       rows: [{ data: { type: 'trade_call', coin: 'ETH' } }],
       scanned: 6,
       next: null,
@@ -302,7 +302,7 @@ describe('a dry run', () => {
       upTo: '3',
       limit: LIMITS.webhookRows,
     })
-    expect(all.matched).toEqual({ trade_call: 2, regime_shift: 1, scan_digest: 0, model_notice: 0 })
+    expect(all.matched).toEqual({ trade_call: 2, regime_shift: 1, scan_digest: 0 })
   })
 })
 
@@ -373,12 +373,12 @@ describe('while windows are open', () => {
     const run = (marketNow: number) =>
       queriesOf(world, marketNow).dryRun(filter, { after: START, limit: LIMITS.webhookRows })
     expect(await run(FRESH)).toMatchObject({
-      matched: { trade_call: 0, regime_shift: 0, scan_digest: 0, model_notice: 0 },
+      matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
       rows: [],
       next: null,
     })
     const later = await run(LATER)
-    expect(later.matched).toEqual({ trade_call: 1, regime_shift: 1, scan_digest: 1, model_notice: 0 })
+    expect(later.matched).toEqual({ trade_call: 1, regime_shift: 1, scan_digest: 1 })
     expect(later.scanned).toBe((await run(FRESH)).scanned)
   })
 })

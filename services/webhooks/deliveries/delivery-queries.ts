@@ -101,7 +101,7 @@ export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
     missed: (subscription, query) => pullMissed(options, subscription, query),
     async dryRun(filter, { after, upTo, limit }) {
       const subscription = { subscriptionId: DRY_RUN_ID, filters: [{ after, filter }] }
-      const matched = { trade_call: 0, regime_shift: 0, scan_digest: 0, model_notice: 0 }
+      const matched = { trade_call: 0, regime_shift: 0, scan_digest: 0 }
       const rows: DryRunRow[] = []
       let scanned = 0
       const asOf = marketNow()

@@ -4,12 +4,11 @@ import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import type { ChatForm } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
 import { toSignals } from '../signals/signal-facts.ts'
-import { deliveryBody, templateOf } from './delivery-body.ts'
+import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
 
 /** The identity of a delivery in the log: its id, its number, and the event that it is about. */
 export type DeliveryPlace = Pick<
@@ -41,18 +40,12 @@ const placeOf = (idOf: FactId, { signal, sequence, subscriptionId, topN }: Match
  * A matched signal with its body.
  *
  * @param baseUrl address of this service, which links in the body begin with
- * @param form the kind of chat; signed JSON without it
  * @example const { body, deliveryId } = prepareDelivery(matched, { idOf, baseUrl: 'https://signals.example.com' })
  */
 export const prepareDelivery = (
   matched: Matched,
-  {
-    idOf,
-    baseUrl,
-    form = null,
-  }: { readonly idOf: FactId; readonly baseUrl: string; readonly form?: ChatForm | null },
-): PreparedDelivery =>
-  withBody(placeOf(idOf, matched), matched.signal, { template: templateOf(form), baseUrl })
+  { idOf, baseUrl }: { readonly idOf: FactId; readonly baseUrl: string },
+): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
 
 /**
  * A delivery as it was sent before, made again from the log: to retry it, to replay it, to show it.

@@ -51,10 +51,7 @@ export async function pullMissed(
     from.sequence + 1,
     lastAttempted,
   )
-  // As JSON, also for messages that a chat got in words.
-  const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) =>
-    prepareAgain(store, { ...place, template: BODY_TEMPLATE }),
-  )
+  const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
   const marketNow = options.marketNow()
   const end = prepared.findIndex((row) => !mayPull(row, subscription, state, marketNow))
   if (end >= 0) return { rows: prepared.slice(0, end), next: null }

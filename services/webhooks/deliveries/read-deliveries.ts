@@ -156,7 +156,7 @@ export const findFailed = (
     last,
     isOut: ({ sequence, result, replayId: sentBy }) =>
       open.has(sequence) || result === 'delivered' || (result === 'exhausted' && sentBy === replayId),
-    // A delivery that was skipped, since it was too old for its owner, has not failed.
+    // A delivery that was skipped has not failed.
     isIn: ({ result }) => result !== 'skipped',
     isEnough(events) {
       if (events <= LIMITS.webhookScanEvents) return false

@@ -113,7 +113,7 @@ export class Attempts {
     this.#underWay -= 1
     assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)
     if (end?.kind === 'made') this.#recorded(endpoint, item, end)
-    else if (end?.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
+    else if (end?.kind === 'not_begun') apply(endpoint, { kind: 'undone', item })
     else if (isServiceError(fault, 'lease_lost')) apply(endpoint, { kind: 'lost' })
     else if (fault !== undefined) {
       apply(endpoint, { kind: 'undone', item })
@@ -123,12 +123,13 @@ export class Attempts {
   }
 
   #recorded(endpoint: Endpoint, item: EndpointItem, { attempt, decision, sealedUrl }: AttemptMade): void {
-    const { result, reason, at, durationMs } = attempt
+    const { reason, at, durationMs } = attempt
+    const { result } = decision
     const signalAt = item.kind === 'first' && result === 'delivered' ? item.matched.signal.at : undefined
     const firstAfterMs = signalAt && at + durationMs - signalAt
     this.#options.metrics?.attempt?.({ result, reason, durationMs, firstAfterMs })
     // A former address says nothing of the present one.
-    const isThere = decision === undefined || endpoint.state.subscription.sealedUrl === sealedUrl
+    const isThere = endpoint.state.subscription.sealedUrl === sealedUrl
     const counted = isThere ? decision : { ...decision, change: undefined }
     this.#options.apply(endpoint, { kind: 'recorded', item, decision: counted })
   }

@@ -1,11 +1,9 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
+import { sentThrough } from '../deliveries/delivery-state.ts'
 import { findFailed, findReplayed } from '../deliveries/read-deliveries.ts'
-import { quietUntil } from '../sending/chat-channel.ts'
-import type { RequestedReplay, Subscription } from '../state/subscription-state.ts'
-import type { ChatChannels } from './chat-channels.ts'
+import type { RequestedReplay } from '../state/subscription-state.ts'
 import type { Change } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -20,7 +18,6 @@ export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
   readonly notices: OwnerNotices
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
-  readonly channels: ChatChannels
 }
 
 type Replay = Extract<EndpointItem, { kind: 'replay' }>
@@ -56,25 +53,10 @@ const worksOf = (options: CarryOutOptions): Works => ({
   next_notice: (endpoint) => tellOwner(options, endpoint),
 })
 
-async function load(options: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
-  const { endpoints, deliveries } = options
+async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
   const subscription = await endpoints.newest(endpoint.state.subscription)
-  const known = await deliveries.load(subscription)
-  endpoint.knows(known)
-  await restChannel(options, subscription, known)
+  endpoint.knows(await deliveries.load(subscription))
   return { kind: 'loaded', subscription }
-}
-
-/** Restores the pause that a chat channel asked for with a 429, for all its subscriptions, after a restart. */
-async function restChannel(
-  { directory, channels, now }: CarryOutOptions,
-  subscription: Subscription,
-  { open }: Deliveries,
-): Promise<void> {
-  const restMs = subscription.form === null ? 0 : (quietUntil(open.values()) ?? 0) - now()
-  if (restMs <= 0) return
-  const target = await directory.target(subscription)
-  if (target !== undefined) channels.rest(target.url, restMs)
 }
 
 async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {

@@ -7,7 +7,7 @@ const OTHER = 'https://other.example.com/'
 const move = (name: string) =>
   world.say(name, 'EndpointChanged', {
     sealedUrl: OTHER,
-    sending: { perSecond: null, inOrder: false, ed25519: false },
+    sending: { perSecond: null, inOrder: false },
   })
 const ordered = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b)
 const seconds = async (count: number): Promise<void> => {
@@ -96,7 +96,7 @@ test('an endpoint gets no more in any second than its owner chose, retries and a
   // What its owner chooses later holds from then on.
   await world.say('bot', 'EndpointChanged', {
     sealedUrl: 'https://bot.example.com/',
-    sending: { perSecond: null, inOrder: false, ed25519: false },
+    sending: { perSecond: null, inOrder: false },
   })
   const begun = world.postsTo('bot').length
   await world.verdicts(8)
@@ -105,7 +105,7 @@ test('an endpoint gets no more in any second than its owner chose, retries and a
 })
 
 describe('an endpoint that wants one after the other', () => {
-  const inOrder = { perSecond: null, inOrder: true, ed25519: false }
+  const inOrder = { perSecond: null, inOrder: true }
   const firsts = (name: string): number[] => [...new Set(world.sequences(name))]
 
   test('gets the next once the one before was taken, over failures, a degraded time and a restart', async () => {

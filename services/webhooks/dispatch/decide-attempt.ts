@@ -129,8 +129,6 @@ export interface EndedAttempt {
   readonly isProbe: boolean
   readonly at: number
   readonly random: number
-  /** Why the channel of a chat takes nothing more; undefined where that was not said. */
-  readonly removed?: string | undefined
 }
 
 /** The consequences of an attempt for its delivery and for its endpoint. */
@@ -235,9 +233,8 @@ const degraded = (health: EndpointHealth, at: number, reason: string): EndpointH
 function changeAfter(
   before: EndpointHealth,
   failed: EndpointHealth,
-  { outcome, at, removed }: EndedAttempt,
+  { outcome, at }: EndedAttempt,
 ): AttemptDecision['change'] {
-  if (removed !== undefined) return { kind: 'disabled', reason: removed }
   if (outcome.status === GONE_STATUS) {
     if (before.goneAt === undefined) return { kind: 'degraded', reason: GONE_REASON }
     const isLater = at - before.goneAt >= GONE_AGAIN_MS

@@ -19,7 +19,6 @@ import {
 const WALL = Date.UTC(2026, 10, 21)
 const subscription = {
   subscriptionId: 'one',
-  form: null,
   sending: AS_IT_COMES,
   state: 'active',
   stateSince: WALL,
@@ -145,12 +144,11 @@ describe('given an endpoint whose logs are not read yet', () => {
   })
 
   test.each([
-    ['it took what was sent last', { lastSuccessAt: WALL, failuresInARow: 0 }, {}, 'quick'],
-    ['it has failed since', { lastSuccessAt: WALL, failuresInARow: 1 }, {}, 'unproven'],
-    ['it never took anything', { lastSuccessAt: null, failuresInARow: 0 }, {}, 'unproven'],
-    ['it is a chat', { lastSuccessAt: WALL, failuresInARow: 0 }, { form: 'slack' as const }, 'unproven'],
-  ] as const)('when %s, its pace follows from that', (_what, deliveries, change, pace) => {
-    const { state } = decideEndpoint(loading, loaded(change), now({ deliveries: deliveriesWith(deliveries) }))
+    ['it took what was sent last', { lastSuccessAt: WALL, failuresInARow: 0 }, 'quick'],
+    ['it has failed since', { lastSuccessAt: WALL, failuresInARow: 1 }, 'unproven'],
+    ['it never took anything', { lastSuccessAt: null, failuresInARow: 0 }, 'unproven'],
+  ] as const)('when %s, its pace follows from that', (_what, deliveries, pace) => {
+    const { state } = decideEndpoint(loading, loaded(), now({ deliveries: deliveriesWith(deliveries) }))
     expect(state.pace).toBe(pace)
   })
 

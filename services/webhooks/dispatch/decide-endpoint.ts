@@ -1,5 +1,4 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { quietUntil } from '../sending/chat-channel.ts'
 import { changeOf, isSending, type Subscription } from '../state/subscription-state.ts'
 import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
@@ -48,11 +47,10 @@ const HANDLERS: Handlers<Input> = {
   loaded: afterLoading,
   subscription: (state, { subscription }, now) => afterSubscription(state, subscription, now),
   drained: (state, _, now) => afterDraining(state, now),
-  sent: (state, input, now) => rest(afterSending(state, input), input.sent, now),
+  sent: (state, input) => act(afterSending(state, input)),
   recorded: afterRecording,
-  undone: (state, { item, againMs }, now) =>
-    andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
-  begun: (state, _, now) => rest({ ...state, isProbeDue: false }, { restMs: pauseOf(state) }, now),
+  undone: (state, { item }, now) => afterUndone(state, item, now),
+  begun: (state, _, now) => rest({ ...state, isProbeDue: false }, now),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -123,7 +121,7 @@ function afterLoading(
     phase: 'ready',
     standsAt: deliveries?.cursor ?? before.standsAt,
     readFrom: deliveries?.cursor ?? before.standsAt,
-    pace: hasTaken && newest.form === null ? 'quick' : 'unproven',
+    pace: hasTaken ? 'quick' : 'unproven',
     health:
       newest.state === 'degraded'
         ? {
@@ -147,10 +145,7 @@ function afterLoading(
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
   const ready = andThen(probed, (next) => act(next, ...retries, ...told))
   const isReadFor = state.health.state === 'active'
-  const quiet = newest.form === null ? undefined : quietUntil(deliveries?.open.values() ?? [])
-  const restMs = quiet === undefined ? 0 : Math.max(0, quiet - now.wallMs)
-  const rested = andThen(ready, (next) => rest(next, { restMs }, now))
-  return andThen(rested, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
+  return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
 }
 
 function afterSubscription(before: EndpointState, subscription: Subscription, now: Situation): Decision {
@@ -227,30 +222,22 @@ function afterSending(
     ...state,
     health,
     tookMs,
-    pace: paceOf(state, result, sent),
+    pace: paceOf(result, sent),
     probesFailed: isActive ? 0 : probesFailed,
   }
 }
 
-/** Leaves it alone for as long as it said. */
-function rest(
-  state: EndpointState,
-  { restMs = 0 }: { readonly restMs?: number | undefined },
-  now: Situation,
-): Decision {
+/** Leaves it alone until the next attempt may begin, as far apart as its owner wants them. */
+function rest(state: EndpointState, now: Situation): Decision {
+  const { perSecond } = state.subscription.sending
+  if (perSecond === null) return act(state)
+  const restMs = 1_000 / perSecond
   const atMs = now.nowMs + restMs
-  if (restMs === 0 || atMs <= (state.restsUntilMs ?? 0)) return act(state)
   return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
 }
 
-/** How far apart its owner wants attempts to begin. */
-const pauseOf = ({ subscription: { sending } }: EndpointState): number =>
-  sending.perSecond === null ? 0 : 1_000 / sending.perSecond
-
-function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
+function paceOf(result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'
-  // A chat gets one message after the other.
-  if (subscription.form !== null) return 'slow'
   return durationMs > SLOW_MS ? 'slow' : 'quick'
 }
 
@@ -259,7 +246,6 @@ function afterRecording(
   { item, decision }: Extract<Input, { kind: 'recorded' }>,
   now: Situation,
 ): Decision {
-  if (decision === undefined) return act(state)
   const { change, nextAt, result } = decision
   const again = item.kind === 'replay' ? replayAgain(item, result, now) : tryAgain(state, item, nextAt, now)
   if (change !== undefined) {
@@ -299,27 +285,22 @@ function replayAgain(
 }
 
 /** Repeats an attempt that was not recorded: the endpoint falls behind and reads the log again after `inMs`. */
-function afterUndone(
-  state: EndpointState,
-  item: EndpointItem,
-  now: Situation,
-  inMs: number = AGAIN_MS,
-): Decision {
+function afterUndone(state: EndpointState, item: EndpointItem, now: Situation): Decision {
   if (!mayBegin(state)) {
     // What else there is is read again when it goes on; a replay is looked for only once.
     return act(state, ...(item.kind === 'replay' ? backInFront(state, item) : []))
   }
-  const readAtMs = now.nowMs + inMs
+  const readAtMs = now.nowMs + AGAIN_MS
   const again: Effect[] = []
-  if (item.kind === 'retry') again.push(wake(now, inMs, { kind: 'retry', sequence: item.sequence }))
+  if (item.kind === 'retry') again.push(wake(now, AGAIN_MS, { kind: 'retry', sequence: item.sequence }))
   if (item.kind === 'replay') {
     if (isCancelled(state, item.item.replayId)) return act(state)
-    again.push(wake(now, inMs, { kind: 'replay', replay: item }))
+    again.push(wake(now, AGAIN_MS, { kind: 'replay', replay: item }))
   }
   const fallen = andThen(fallBehind({ ...state, readAtMs }, now), (next) => act(next, ...again))
   return andThen(fallen, (next) => {
     if (next.health.state === 'active') return readLater(next)
-    return next.probeAtMs === undefined ? scheduleProbe(next, now, inMs) : act(next)
+    return next.probeAtMs === undefined ? scheduleProbe(next, now, AGAIN_MS) : act(next)
   })
 }
 

@@ -11,7 +11,6 @@ import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createBackPressure } from './back-pressure.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
-import { createChatChannels } from './chat-channels.ts'
 import { isStray, strayError } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { Endpoint, type Surroundings } from './endpoint.ts'
@@ -74,10 +73,8 @@ export class DispatchEngine {
     this.#journalOf = (endpoint: Endpoint) =>
       endpoint.own(() => deliveries.take(endpoint.state.subscription, endpoint.token, holder))
     this.#reader = new LogReader({ store, after, sink: this.#sink(), signal })
-    const channels = createChatChannels(this.#elapsed)
     this.#attempts = new Attempts({
       ...options,
-      channels,
       elapsed: this.#elapsed,
       journalOf: this.#journalOf,
       apply: (endpoint, input) => this.#apply(endpoint, input),
@@ -96,7 +93,6 @@ export class DispatchEngine {
       endpoints: this.#endpoints,
       notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
-      channels,
     })
   }
 

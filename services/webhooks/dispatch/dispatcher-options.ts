@@ -5,11 +5,11 @@ import type { Leases } from '../../log/lease/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
-import type { Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 import type { Subscription } from '../state/subscription-state.ts'
+import type { AttemptDecision } from './decide-attempt.ts'
 
 /** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {
@@ -35,7 +35,7 @@ export interface SubscriptionDirectory {
 export interface DispatchMetrics {
   /** An attempt ended; `firstAfterMs` since the signal was recorded, for first attempts that were delivered. */
   attempt?(ended: {
-    readonly result: 'delivered' | 'failed' | 'exhausted' | 'skipped'
+    readonly result: AttemptDecision['result']
     readonly reason: string | null
     readonly durationMs: number
     readonly firstAfterMs: number | undefined
@@ -67,15 +67,11 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly elapsed?: () => number
   /** Share of its time that this process was at work since the last call; without it there is time for all. */
   readonly busy?: () => number
-  /** Market time, which signals are dated in; Unix milliseconds. */
-  readonly marketNow: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
   /** Reports a fault that is retried. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
-  /** Without it nothing is traced. */
-  readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
 }

@@ -108,24 +108,6 @@ describe('a signal', () => {
     await world.time.pass(1_000)
     expect(world.sequences('all')).toEqual(upTo(5))
   })
-
-  test('older than its owner cares for is skipped under its number, or marked', async () => {
-    await world.subscribe('skips', { filter: { freshness: { policy: 'skip', maxBars: 1 } } })
-    await world.subscribe('marks', { filter: { freshness: { policy: 'mark', maxBars: 1 } } })
-    // Bars close an hour apart from noon on: by three o'clock the first two are too old.
-    await world.verdicts(4)
-    world.time.step(3 * HOUR_MS)
-    await world.start()
-    await world.time.pass(2_000)
-    expect(world.sequences('skips').toSorted((a, b) => a - b)).toEqual([3, 4])
-    const stale = world.postsTo('marks').filter(({ headers }) => headers['X-Service-Stale'] === '1')
-    expect(stale.map(({ sequence }) => sequence).toSorted((a, b) => a - b)).toEqual([1, 2])
-    expect(world.sequences('marks')).toHaveLength(4)
-    expect(await world.deliveries('skips')).toMatchObject({
-      cursor: { sequence: 5 },
-      counts: { skipped: 2, delivered: 2 },
-    })
-  })
 })
 
 describe('an owner', () => {

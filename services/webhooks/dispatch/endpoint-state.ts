@@ -38,7 +38,7 @@ export interface EndpointState {
   readonly phase: 'loading' | 'draining' | 'ready' | 'closed'
   readonly health: EndpointHealth
   readonly pace: Pace
-  /** Until when it takes nothing more, as it said; undefined while it does. */
+  /** Until when its owner wants the next attempt to wait; undefined where it may begin. */
   readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
@@ -86,9 +86,9 @@ export type Input =
   /** Its delivery log has what its owner resumed it with. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'sent'; readonly decision: AttemptDecision; readonly sent: Sent }
-  | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
+  | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision }
   /** Not begun, or not recorded: it is still to be done. */
-  | { readonly kind: 'undone'; readonly item: EndpointItem; readonly againMs?: number | undefined }
+  | { readonly kind: 'undone'; readonly item: EndpointItem }
   /** An attempt has begun at an endpoint that is degraded, or has a rate. */
   | { readonly kind: 'begun' }
   /** An attempt has ended, with any result. */
@@ -121,8 +121,6 @@ export interface Sent {
   readonly isProbe: boolean
   /** The endpoint may have seen what was sent. */
   readonly hasReached: boolean
-  /** For how long it takes nothing more. */
-  readonly restMs?: number
 }
 
 /** An effect that a decision asks for. */
@@ -237,4 +235,4 @@ export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
   input?.kind === 'begun' ||
   input?.kind === 'free' ||
-  (input?.kind === 'recorded' && input.decision?.change === undefined)
+  (input?.kind === 'recorded' && input.decision.change === undefined)

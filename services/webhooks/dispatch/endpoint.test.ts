@@ -16,7 +16,7 @@ const NEWS = 1_000_000
 /** An endpoint with one new signal, and so many deliveries that wait for another try. */
 function endpointWith({ open }: { open: number }): Endpoint {
   const state = { state: 'active', sending: AS_IT_COMES, moved: null, replays: [] }
-  const subscription = { subscriptionId: 'one', form: null, ...state }
+  const subscription = { subscriptionId: 'one', ...state }
   const endpoint = new Endpoint(subscription as unknown as Subscription, {
     shard: 0,
     token: 0,

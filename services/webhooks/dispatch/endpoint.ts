@@ -118,8 +118,7 @@ export class Endpoint implements Schedulable {
 
   /** Whether the next attempt only waits for its moment. */
   get isPaced(): boolean {
-    const { restsUntilMs, subscription } = this.#state
-    return restsUntilMs !== undefined && subscription.sending.perSecond !== null
+    return this.#state.restsUntilMs !== undefined
   }
 
   /** Whether nothing waits, and nothing is under way. */

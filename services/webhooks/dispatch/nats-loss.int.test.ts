@@ -52,7 +52,6 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
       sleep,
       now: Date.now,
       elapsed: () => performance.now(),
-      marketNow: Date.now,
     })
     const seen = (): number => new Set(world.sequences('all')).size
 

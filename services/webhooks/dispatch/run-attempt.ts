@@ -1,6 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
-import type { SpanAttributes, Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
@@ -9,37 +8,33 @@ import {
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
-import { removedReason, restAfter, withAskedWait } from '../sending/chat-channel.ts'
 import type { SendOutcome } from '../sending/sender.ts'
-import { filterAt, isStale } from '../signals/passes-filter.ts'
 import type { Matched } from '../signals/signal.ts'
-import type { ChatChannels } from './chat-channels.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
-/** All that an attempt leaves to be recorded: it counts once that is durable. Without a decision nothing was sent. */
+/** All that an attempt leaves to be recorded: it counts once that is durable. */
 export interface AttemptMade
   extends Pick<PreparedDelivery, 'template' | 'baseUrl'>,
     Pick<Attempt, 'sealedUrl'> {
   readonly kind: 'made'
   readonly attempt: DeliveryAttempt
-  readonly decision?: AttemptDecision
+  readonly decision: AttemptDecision
 }
 
 /** How one item came out. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
-  /** Not begun, or cut off by the end of this process: it is still to be done, maybe not before so long. */
-  | { readonly kind: 'not_begun'; readonly againMs?: number }
+  /** Not begun, or cut off by the end of this process: it is still to be done. */
+  | { readonly kind: 'not_begun' }
   | AttemptMade
 
 export interface AttemptContext extends DispatcherOptions {
   /** Monotonic clock, milliseconds. */
   readonly elapsed: () => number
-  readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
   /** Whether this process has the endpoint's shard at this moment. */
@@ -59,9 +54,6 @@ interface Made {
 interface Attempt extends Made {
   readonly endpoint: Endpoint
   readonly replayId: string | null
-  readonly isStale: boolean
-  /** Trace context for the receiver, where there is one. */
-  readonly traceparent: string | undefined
   /** The address that it goes to. */
   readonly sealedUrl: string
   /** The endpoint was degraded when it was taken up. */
@@ -84,13 +76,8 @@ export async function runAttempt(
   const { state } = endpoint.journal ?? (await context.journalOf(endpoint))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
   const made =
-    item.kind === 'first'
-      ? prepareFirst(context, endpoint, item.matched)
-      : await makeAgain(context, endpoint, item)
+    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
-  const { prepared } = made
-  const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
-  const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
   const { subscription } = endpoint.state
   const attempt = {
@@ -98,77 +85,14 @@ export async function runAttempt(
     sealedUrl: subscription.sealedUrl,
     endpoint,
     replayId,
-    isStale: staleness,
     isProbe,
-    traceparent: made.prepared.signal.traceparent,
-  }
-  if (staleness && freshness?.policy === 'skip' && replayId === null) {
-    onSent()
-    return skip(context, attempt)
   }
   const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  const sendIt = subscription.form === null ? send : sendToChat
-  if (context.tracing === undefined) return await sendIt(context, attempt, target, onSent)
-  return withinSpan(context.tracing, attempt, (traced) => sendIt(context, traced, target, onSent))
+  return send(context, attempt, target, onSent)
 }
-
-/** Sends when it is its turn at the channel, which others may tell something too. */
-async function sendToChat(
-  context: AttemptContext,
-  attempt: Attempt,
-  target: DeliveryTarget,
-  onSent: () => void,
-): Promise<AttemptEnd> {
-  const { channels } = context
-  const againMs = channels.begin(target.url, attempt.endpoint.id)
-  if (againMs > 0) return { kind: 'not_begun', againMs }
-  try {
-    return await send(context, attempt, target, onSent)
-  } finally {
-    channels.ended(target.url)
-  }
-}
-
-/** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
-async function withinSpan(
-  tracing: Tracing,
-  attempt: Attempt,
-  sendIt: (attempt: Attempt) => Promise<AttemptEnd>,
-): Promise<AttemptEnd> {
-  const { signal, deliveryId } = attempt.prepared
-  const waited = tracing.follow(
-    {
-      name: `dispatch ${signal.type}`,
-      kind: 'consumer',
-      attributes: messaging('process', deliveryId),
-      startedAt: signal.at,
-    },
-    signal.traceparent,
-  )
-  if (waited === undefined) return sendIt(attempt)
-  waited.end()
-  const start = {
-    name: `send ${signal.type}`,
-    kind: 'producer',
-    attributes: messaging('send', deliveryId),
-  } as const
-  const span = tracing.follow(start, waited.traceparent)
-  const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
-  const { decision } = end.kind === 'made' ? end : {}
-  span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })
-  return end
-}
-
-/** Names of OpenTelemetry for messages; nothing of the receiver. */
-const messaging = (operation: string, deliveryId: string): SpanAttributes => ({
-  'messaging.system': 'webhook',
-  'messaging.operation.name': operation,
-  'messaging.operation.type': operation,
-  'messaging.message.id': deliveryId,
-})
 
 async function send(
   context: AttemptContext,
@@ -187,9 +111,7 @@ async function send(
     sequence: prepared.sequence,
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
-    isStale: attempt.isStale,
-    isPublic: endpoint.state.subscription.sending.ed25519,
-    traceparent: attempt.traceparent,
+    traceparent: prepared.signal.traceparent,
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
@@ -201,34 +123,25 @@ async function send(
     (replayId === null || !isCancelled(endpoint.state, replayId))
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
-  const { form } = endpoint.state.subscription
-  const answer = await sender.send(request, context.cutOff(endpoint))
-  const outcome = form === null ? answer : withAskedWait(answer)
+  const outcome = await sender.send(request, context.cutOff(endpoint))
   // What the former address answers says nothing of the present one: it is sent there too.
   if (outcome.kind === 'aborted' || !isThere()) return { kind: 'not_begun' }
 
-  const removed = form === null ? undefined : removedReason(form, outcome)
-  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: random(), removed }
+  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: random() }
   const decision = decideAttempt(endpoint.state.health, ended)
-  const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
-  if (restMs > 0) context.channels.rest(target.url, restMs)
-  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
+  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome) }
   apply(endpoint, { kind: 'sent', decision, sent })
   assert(outcome.durationMs >= 0, 'an attempt takes no negative time', outcome.durationMs)
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
-  return madeOf(attempt, attemptOf(attempt, { decision, outcome, at, detail }), decision)
+  const { template, baseUrl } = prepared
+  const made = attemptOf(attempt, { decision, outcome, at, detail })
+  return { kind: 'made', template, baseUrl, sealedUrl: attempt.sealedUrl, attempt: made, decision }
 }
 
-const madeOf = (
-  { prepared: { template, baseUrl }, sealedUrl }: Attempt,
-  attempt: DeliveryAttempt,
-  decision?: AttemptDecision,
-): AttemptMade => ({ kind: 'made', template, baseUrl, attempt, sealedUrl, ...(decision && { decision }) })
-
-const prepareFirst = ({ idOf, baseUrl }: AttemptContext, { state }: Endpoint, matched: Matched): Made => ({
-  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl(), form: state.subscription.form }),
+const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
+  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl() }),
   attemptsBefore: 0,
 })
 
@@ -242,15 +155,6 @@ async function makeAgain(
   const open = endpoint.deliveries?.open.get(item.sequence)
   if (open === undefined) return undefined
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
-}
-
-/** A delivery that is not sent is recorded under its number, so that the hole in the sequence has a reason. */
-function skip({ holds, now }: AttemptContext, skipped: Attempt): AttemptEnd {
-  const { endpoint, prepared, attemptsBefore: attempt } = skipped
-  if (!endpoint.mayBegin || !holds(endpoint)) return { kind: 'not_begun' }
-  const nothing = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
-  const place = { ...placeIn(prepared), attempt, at: now(), durationMs: 0 }
-  return madeOf(skipped, { ...place, ...nothing, reason: 'stale', result: 'skipped' })
 }
 
 /** The record of an attempt. */

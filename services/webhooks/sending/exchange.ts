@@ -9,24 +9,6 @@ import { refusalIn } from './guarded-connector.ts'
 import type { Lane, OriginPool } from './origin-pools.ts'
 import type { SendOutcome } from './sender.ts'
 
-/** A number of seconds, with parts of them. */
-const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/
-
-/**
- * How long nothing more is taken, where what may be sent in a window is used up.
- *
- * @param remaining `X-RateLimit-Remaining`
- * @param resetAfter `X-RateLimit-Reset-After`, seconds
- * @returns milliseconds; undefined where there is room, or nothing can be read
- */
-export function usedUpMs(
-  remaining: string | readonly string[] | undefined,
-  resetAfter: string | readonly string[] | undefined,
-): number | undefined {
-  if (remaining !== '0' || typeof resetAfter !== 'string' || !SECONDS.test(resetAfter)) return undefined
-  return Math.min(Math.ceil(Number(resetAfter) * 1_000), LIMITS.webhookRetryAfterMs)
-}
-
 /** Characters that terminals and logs act on; tabs and line breaks may stay. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/gu
 
@@ -194,15 +176,13 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   }
 
   #answered(): void {
-    const headers = this.#headers
-    const { 'content-encoding': encoding, 'retry-after': after } = headers
+    const { 'content-encoding': encoding, 'retry-after': after } = this.#headers
     const isEncoded = encoding !== undefined && encoding !== 'identity'
     const { now } = this.#options
     this.#finish({
       kind: 'answered',
       status: this.#status,
       retryAfterMs: after ? retryAfterMs(after, now(), LIMITS.webhookRetryAfterMs) : undefined,
-      windowMs: usedUpMs(headers['x-ratelimit-remaining'], headers['x-ratelimit-reset-after']),
       // What was packed is not unpacked: a few bytes can become millions.
       detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(this.#kept),
     })

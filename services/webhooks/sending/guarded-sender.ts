@@ -117,13 +117,13 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       signal,
       connections,
       request: { method: 'POST', path, headers: pairs, body },
-      finished({ kind, status, retryAfterMs, windowMs, detail: answer }) {
+      finished({ kind, status, retryAfterMs, detail: answer }) {
         sweep.delete(exchange)
         // The detail of a delivery that was taken is not kept, so nothing has to be removed from it.
         const isTaken = status !== undefined && status >= 200 && status < 300
         const detail = isTaken ? answer : withoutAddress(answer, path)
         const durationMs = Math.round(clock.now() - startedAt)
-        resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
+        resolve({ kind, status, retryAfterMs, durationMs, detail })
       },
     })
     sweep.add(exchange)

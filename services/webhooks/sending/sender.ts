@@ -18,8 +18,6 @@ export interface SendOutcome {
   readonly status: number | undefined
   /** Value of `Retry-After` in milliseconds from now; undefined without one that can be read. */
   readonly retryAfterMs: number | undefined
-  /** Milliseconds until its window of `X-RateLimit` begins anew, where that is used up. */
-  readonly windowMs?: number | undefined
   readonly durationMs: number
   /** The first bytes of the answer as text, or what went wrong in words; at most `LIMITS.webhookResponseKeptBytes`. */
   readonly detail: string

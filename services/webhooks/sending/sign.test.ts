@@ -49,13 +49,11 @@ describe('the headers of a delivery', () => {
       ...DELIVERY,
       attempt: 3,
       isReplay: true,
-      isStale: true,
       traceparent: '00-1',
     })
     expect(headers).toMatchObject({
       'X-Service-Attempt': '3',
       'X-Service-Replay': '1',
-      'X-Service-Stale': '1',
       traceparent: '00-1',
     })
   })

@@ -1,4 +1,3 @@
-import { type KeyObject, sign as signEd25519 } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
@@ -14,7 +13,7 @@ const signingKeys = (secret: string) => ({
 
 /** One attempt of a delivery, as its headers tell it. */
 export interface SignedDelivery {
-  /** `trade_call`, `regime_shift`, `scan_digest`, `model_notice`; `notice` of the service itself. */
+  /** `trade_call`, `regime_shift`, `scan_digest`; `notice` of the service itself. */
   readonly event: string
   readonly deliveryId: string
   /** The bytes that are sent. */
@@ -27,10 +26,6 @@ export interface SignedDelivery {
   readonly attempt: number
   /** Sent again because its owner asked for it. */
   readonly isReplay?: boolean
-  /** Older than the subscription asked to be told of without a mark. */
-  readonly isStale?: boolean
-  /** With a signature that everybody can check, where this process has a key for it. */
-  readonly isPublic?: boolean
   /** W3C trace context of what caused it. */
   readonly traceparent?: string | undefined
 }
@@ -50,20 +45,12 @@ const KEYS_KEPT = 20_000
  * overlaps, `X-Service-Signature-Next` is the same with the newer ones, newest first. `webhook-signature` is what libraries of Standard
  * Webhooks verify, base64 over `{id}.{timestamp}.{body}` with the decoded bytes, once for every secret.
  *
- * `v1a` beside it is one of Ed25519 over the same, for who shall check and not forge.
- *
  * @param userAgent how this service names itself
  * @example
  * const sign = createSign({ userAgent: 'signal-service/0.2.0' })
  * const headers = sign([secret], { event: 'trade_call', deliveryId, body, at: Date.now(), sequence: 7, attempt: 1 })
  */
-export function createSign({
-  userAgent,
-  key,
-}: {
-  readonly userAgent: string
-  readonly key?: KeyObject
-}): Sign {
+export function createSign({ userAgent }: { readonly userAgent: string }): Sign {
   const prepared = new RecentMap<string, ReturnType<typeof signingKeys>>(KEYS_KEPT)
 
   function keysOf(secret: string): ReturnType<typeof signingKeys> {
@@ -102,10 +89,6 @@ export function createSign({
       'webhook-timestamp': timestamp,
       'webhook-signature': standardSignatures(signing, `${deliveryId}.${timestamp}.`, body),
     }
-    if (marks.isPublic === true && key !== undefined) {
-      const signed = Buffer.concat([Buffer.from(`${deliveryId}.${timestamp}.`), body])
-      headers['webhook-signature'] += ` v1a,${signEd25519(null, signed, key).toString('base64')}`
-    }
     if (signing.length > 1) {
       headers['X-Service-Signature-Next'] = signing
         .slice(0, -1)
@@ -115,7 +98,6 @@ export function createSign({
     // Set one by one: putting objects together costs more than signing.
     if (sequence !== undefined) headers['X-Service-Sequence'] = String(sequence)
     if (marks.isReplay === true) headers['X-Service-Replay'] = '1'
-    if (marks.isStale === true) headers['X-Service-Stale'] = '1'
     if (marks.traceparent !== undefined) headers.traceparent = marks.traceparent
     return headers
   }

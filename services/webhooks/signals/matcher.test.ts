@@ -39,7 +39,6 @@ const filters: fc.Arbitrary<SubscriptionFilter> = fc.record({
   minConfidence: fc.constantFrom(0, 53, 56),
   minStrength: fc.constantFrom(0, 50),
   onlyChanges: fc.boolean(),
-  freshness: fc.constant({ policy: 'all' as const, maxBars: 1 }),
   digest: orNull(
     fc.record({ ...series, topN: fc.integer({ min: 1, max: 5 }), cadence: fc.constantFrom(...CADENCES) }),
   ),

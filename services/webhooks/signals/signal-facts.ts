@@ -5,7 +5,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, inFrontOf, type Position } from '../../../contracts/position.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { universeStream } from '../../../contracts/streams.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { type Call, shiftedFrom } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -19,8 +18,6 @@ export const SIGNAL_EVENTS = [
   'VerdictRecorded',
   'RegimeShifted',
   'ScanCompleted',
-  'SpeechWithdrawn',
-  'SpeechRestored',
 ] as const satisfies readonly EventType[]
 
 /** Types of the events that matching has to see. */
@@ -32,7 +29,7 @@ export const MATCHER_EVENTS = [
 
 /**
  * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
- * has shifted; a digest; a notice of a model. None for every other event. Each has a place of its own: that of the event is the last one's.
+ * has shifted; a digest. None for every other event. Each has a place of its own: that of the event is the last one's.
  *
  * @example toSignals(decodeEvent(recorded)).map(({ type }) => type) // ['trade_call', 'regime_shift']
  */
@@ -74,21 +71,6 @@ export function toSignals(event: ServiceEvent): readonly Signal[] {
         traceparent,
       }
       return [{ type: 'scan_digest', eventId, position, stream, revision, ...about, data: event.data }]
-    }
-    case 'SpeechWithdrawn':
-    case 'SpeechRestored': {
-      const { timeframe, day } = event.data
-      // It is judged when its day is over.
-      const about = {
-        at: Date.parse(event.at),
-        exchange: null,
-        timeframe,
-        coin: null,
-        barClose: day + DAY_MS,
-      }
-      const change = event.type === 'SpeechWithdrawn' ? ('withdrawn' as const) : ('restored' as const)
-      const data = { ...event.data, change }
-      return [{ type: 'model_notice', eventId, position, stream, revision, ...about, traceparent, data }]
     }
     default:
       return NONE

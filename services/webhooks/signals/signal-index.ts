@@ -117,11 +117,6 @@ export class SignalIndex {
     }
     const found: number[] = []
     const ofTimeframe = this.#byTimeframe[signal.timeframe]
-    if (signal.type === 'model_notice') {
-      for (const [index, word] of ofType.words.entries())
-        eachBit(word & (ofTimeframe.words[index] ?? 0), index, (slot) => found.push(slot))
-      return found
-    }
     const ofExchange = this.#byExchange[signal.exchange]
     const take = (slot: number): void => {
       const filter = this.#filters[slot]

@@ -12,8 +12,6 @@ export function windowClosesAt(signal: Signal): number {
       return signal.data.validUntil
     case 'regime_shift':
       return signal.data.barClose + WINDOW_BARS[signal.data.timeframe] * timeframeMs(signal.data.timeframe)
-    case 'model_notice':
-      return signal.barClose
     default:
       return signal.data.calls.reduce(
         (latest, { validUntil }) => Math.max(latest, validUntil),

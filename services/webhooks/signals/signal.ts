@@ -2,7 +2,6 @@ import type { Revision } from '../../../contracts/event.ts'
 import type { RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { SpeechChange } from '../../../contracts/model-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { ScanCompleted } from '../../../contracts/scan-events.ts'
 import type { Coin } from '../../../contracts/series.ts'
@@ -10,7 +9,7 @@ import type { SignalType } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
 /** The fields of every signal. */
-interface SignalOf<Type extends SignalType, Data, Place = Exchange> {
+interface SignalOf<Type extends SignalType, Data> {
   readonly type: Type
   /** Id of its event; derived from it where the event holds another signal, too. */
   readonly eventId: string
@@ -21,8 +20,7 @@ interface SignalOf<Type extends SignalType, Data, Place = Exchange> {
   readonly revision: Revision
   /** When it was recorded, Unix milliseconds of wall time. */
   readonly at: number
-  /** Null for what is about all of them. */
-  readonly exchange: Place
+  readonly exchange: Exchange
   readonly timeframe: Timeframe
   /** Null for what is about no single one. */
   readonly coin: Coin | null
@@ -30,7 +28,7 @@ interface SignalOf<Type extends SignalType, Data, Place = Exchange> {
   readonly barClose: number
   /** W3C trace context of what caused it; undefined without one. */
   readonly traceparent: string | undefined
-  /** The event's data, decoded; of some signals with what the type of the event says. */
+  /** The event's data, decoded. */
   readonly data: Data
 }
 
@@ -38,11 +36,8 @@ export type TradeCallSignal = SignalOf<'trade_call', EventOf<typeof VerdictRecor
 export type RegimeShiftSignal = SignalOf<'regime_shift', EventOf<typeof RegimeShifted>['data']>
 export type ScanDigestSignal = SignalOf<'scan_digest', EventOf<typeof ScanCompleted>['data']>
 
-export type ModelNotice = SpeechChange & { readonly change: 'withdrawn' | 'restored' }
-export type ModelNoticeSignal = SignalOf<'model_notice', ModelNotice, null>
-
 /** Something of the log that subscribers may have asked for. */
-export type Signal = TradeCallSignal | RegimeShiftSignal | ScanDigestSignal | ModelNoticeSignal
+export type Signal = TradeCallSignal | RegimeShiftSignal | ScanDigestSignal
 
 /** A signal for one subscription, with its place in the order of that subscription. */
 export interface Matched {

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type {
-  ChatForm,
   ReplayScope,
   Sending,
   SubscriptionFilter,
@@ -53,8 +52,6 @@ export interface Subscription extends JsonObject {
   /** Sealed anew with each change of the address, so another text is another address. */
   readonly sealedUrl: string
   readonly sending: Sending
-  /** The chat service that receives messages in words; null for signed JSON. */
-  readonly form: ChatForm | null
   /** Newest first. */
   readonly secrets: readonly SealedSecret[]
   /** Every filter it ever had, oldest first. */
@@ -75,7 +72,6 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionChanged',
   'EndpointChanged',
   'SecretRotated',
-  'SecretOverlapEnded',
   'SubscriptionPaused',
   'SubscriptionResumed',
   'SubscriptionDegraded',
@@ -152,8 +148,6 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
         .filter(({ signsUntil }) => signsUntil > at)
       return { secrets: [{ generation, sealed: sealedSecret, signsUntil: null }, ...older] }
     }
-    case 'SecretOverlapEnded':
-      return { secrets: before.secrets.slice(0, 1) }
     case 'SubscriptionPaused':
     case 'SubscriptionAllowed':
       return { state: 'paused', reason: event.data.reason }

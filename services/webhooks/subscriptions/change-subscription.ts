@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
-import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import {
   decideSubscription,
@@ -31,7 +30,9 @@ export async function executeFor(
 }
 
 /** Fields that are to be other ones; what is left out stays. */
-export interface ChangeRequest extends FilterChange, Omit<ChannelRequest, 'form'>, SendingRequest {}
+export interface ChangeRequest extends FilterChange, SendingRequest {
+  readonly url?: string | undefined
+}
 
 interface ResumeRequest {
   readonly from: 'cursor' | 'now' | 'since'
@@ -47,16 +48,16 @@ export function changing(deps: SubscriptionDeps) {
     async change(
       accountId: string,
       id: string,
-      { url, bot_token, chat_id, max_per_second, in_order, ed25519, ...change }: ChangeRequest,
+      { url, max_per_second, in_order, ...change }: ChangeRequest,
       origin: Origin,
     ): Promise<SubscriptionView> {
       const own = await findOwn(deps, accountId, id)
-      const moved = await sealAddress(deps, own, { url, bot_token, chat_id }, origin)
+      const moved = await sealAddress(deps, own, url, origin)
       const command: SubscriptionCommand = {
         kind: 'Change',
         change: (filter) => changeFilter(filter, change),
         sealedUrl: moved?.sealed,
-        sending: readSending({ max_per_second, in_order, ed25519 }),
+        sending: readSending({ max_per_second, in_order }),
       }
       const subscription = await executeFor(deps, accountId, id, origin, (state) => {
         if (moved !== undefined && moved.generation !== state.generation) throw unknownSubscriptionError(id)
@@ -113,12 +114,6 @@ export function changing(deps: SubscriptionDeps) {
       await sync(id)
       return { secret, overlapUntil }
     },
-    /** Ends the overlap of a rotation: only the newest secret signs when this resolves. */
-    async endOverlap(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
-      const subscription = await executeFor(deps, accountId, id, origin, () => ({ kind: 'EndOverlap' }))
-      await sync(id)
-      return viewOf(deps, subscription)
-    },
   }
 }
 
@@ -126,15 +121,13 @@ export function changing(deps: SubscriptionDeps) {
 async function sealAddress(
   deps: SubscriptionDeps,
   own: Subscription,
-  channel: Omit<ChannelRequest, 'form'>,
+  url: string | undefined,
   origin: Origin,
 ) {
-  if (Object.values(channel).every((part) => part === undefined)) return undefined
-  const address = addressOf({ form: own.form ?? undefined, ...channel })
-  if (address === (await openUrl(deps.owners, own))) return undefined
-  await deps.checkUrl(address)
-  await deps.takeUnasked('creation', own.accountId, address)
-  return seal(deps.owners, 'url', own, address, origin)
+  if (url === undefined || url === (await openUrl(deps.owners, own))) return undefined
+  await deps.checkUrl(url)
+  await deps.takeUnasked('creation', own.accountId, url)
+  return seal(deps.owners, 'url', own, url, origin)
 }
 
 /**

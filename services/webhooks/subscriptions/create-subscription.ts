@@ -4,7 +4,6 @@ import type { Origin } from '../../../contracts/event.ts'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { AS_IT_COMES } from '../../../contracts/subscription.ts'
-import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
 import { type FilterRequest, readFilter, readSending, type SendingRequest } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
@@ -12,7 +11,8 @@ import type { SubscriptionDeps } from './subscription-deps.ts'
 import { createSecret, openSubscription, seal } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
-export interface CreateRequest extends FilterRequest, ChannelRequest, SendingRequest {
+export interface CreateRequest extends FilterRequest, SendingRequest {
+  readonly url: string
   /** `now`, a position of the log, or an instant of ISO 8601. */
   readonly start: string
 }
@@ -43,21 +43,19 @@ export async function createSubscription(
 ): Promise<CreatedSubscription> {
   const { log, newId } = deps
   const filter = readFilter(request)
-  const address = addressOf(request)
   const ids = idempotencyKey === undefined ? undefined : idsOf(deps, accountId, request, idempotencyKey)
   const before = ids && (await repeated(deps, ids))
   if (before !== undefined) return before
   const { subscriptionId, eventId } = ids ?? { subscriptionId: newId(), eventId: newId() }
-  await deps.checkUrl(address)
-  await deps.takeUnasked('creation', accountId, address)
+  await deps.checkUrl(request.url)
+  await deps.takeUnasked('creation', accountId, request.url)
   const startAfter = await resolveStart(deps.looking, 'start', request.start, deps.now())
   const secret = createSecret(deps.random)
   const about = { subscriptionId, accountId }
-  const url = await seal(deps.owners, 'url', about, address, origin)
+  const url = await seal(deps.owners, 'url', about, request.url, origin)
   const sealed = await seal(deps.owners, 'secret', about, secret, origin)
   if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
   const { generation } = sealed
-  const form = request.form === undefined || request.form === 'signed_json' ? null : request.form
   await takeSlot(deps, { accountId, generation }, subscriptionId, origin)
   const data = {
     subscriptionId,
@@ -67,7 +65,6 @@ export async function createSubscription(
     sending: { ...AS_IT_COMES, ...readSending(request) },
     startAfter,
     sealedUrl: url.sealed,
-    form,
     sealedSecret: sealed.sealed,
   }
   if (!(await log.begin(subscriptionId, origin, { type: 'SubscriptionCreated', data }, eventId))) {

@@ -18,8 +18,7 @@ const created: SubscriptionFact = {
     accountId,
     generation: 0,
     sealedUrl: 'v1.url',
-    sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: 'v1.secret',
     filter: FILTER,
     startAfter: 'start',
@@ -157,14 +156,6 @@ describe('a stop by the operator', () => {
   test('leaves the owner to change, rotate and delete it', () => {
     expect(given(created, stopped).when({ kind: 'Remove', reason: 'a reason' })).toEqual([removed])
   })
-})
-
-test('the overlap of a rotation is ended once, and not where there is none', () => {
-  const end: SubscriptionCommand = { kind: 'EndOverlap' }
-  const ended = { type: 'SecretOverlapEnded', data: { subscriptionId } } as const
-  expect(given(created).when(end)).toEqual([])
-  expect(given(created, rotated(NOW + 1_000)).when(end)).toEqual([ended])
-  expect(given(created, rotated(NOW + 1_000), ended).when(end)).toEqual([])
 })
 
 describe('changing its filter', () => {

@@ -14,7 +14,6 @@ export type SubscriptionFact = FactOf<
   | 'SubscriptionChanged'
   | 'EndpointChanged'
   | 'SecretRotated'
-  | 'SecretOverlapEnded'
   | 'SubscriptionPaused'
   | 'SubscriptionResumed'
   | 'SubscriptionDisabled'
@@ -50,7 +49,6 @@ export type SubscriptionCommand =
       readonly isDone: (replayId: string, toSequence: number) => boolean
     })
   | { readonly kind: 'CancelReplay'; readonly replayId: string; readonly isDone: boolean }
-  | { readonly kind: 'EndOverlap' }
   /** By the operator, who alone can allow it again. */
   | { readonly kind: 'Stop' | 'Allow'; readonly reason: string }
   | { readonly kind: 'Remove'; readonly reason: string }
@@ -85,9 +83,6 @@ export function decideSubscription(
     }
     case 'RotateSecret':
       return rotateSecret(command, state)
-    case 'EndOverlap':
-      if (state.secrets.length <= 1) return []
-      return [{ type: 'SecretOverlapEnded', data: { subscriptionId } }]
     case 'RequestReplay':
       requireNotStopped(state)
       return requestReplay(command, state)

@@ -20,12 +20,6 @@ const requests = fc
     exchanges: fc.option(fc.uniqueArray(fc.constantFrom(...EXCHANGES), { minLength: 1 })),
     min_confidence: fc.option(fc.integer({ min: 0, max: 100 })),
     only_changes: fc.option(fc.boolean()),
-    freshness: fc.option(
-      fc.record({
-        policy: fc.constantFrom('all', 'skip', 'mark'),
-        max_bars: fc.integer({ min: 1, max: 10_000 }),
-      }),
-    ),
     cadence: fc.constantFrom(...CADENCES),
   })
   .map(({ cadence, ...request }) =>

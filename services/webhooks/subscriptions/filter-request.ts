@@ -58,7 +58,7 @@ export const filterFields = {
   events: listOf(oneOf(SIGNAL_TYPES), SIGNAL_TYPES.length).describe('What is sent'),
   timeframes: listOf(oneTimeframe, TIMEFRAMES.length)
     .nullish()
-    .describe('Of trade calls, regime shifts and model notices; all without it'),
+    .describe('Of trade calls and regime shifts; all without it'),
   assets: listOf(asset, LIMITS.subscriptionAssets)
     .nullish()
     .describe('Coin symbols, and `top:N` for the N largest of their exchange by volume; all without it'),
@@ -73,13 +73,6 @@ export const filterFields = {
     .boolean({ error: faulty('is neither true nor false') })
     .nullish()
     .describe('One trade call when a series turns, instead of one for each bar that stays so'),
-  freshness: z
-    .strictObject({
-      policy: oneOf(['all', 'skip', 'mark']),
-      max_bars: wholeNumber(1, 10_000).default(1).describe('Age in bars of the signal'),
-    })
-    .nullish()
-    .describe('Of a signal that is older than so many bars when its turn comes'),
   timeframe: oneTimeframe.nullish().describe('Of scan_digest: timeframe of the scan'),
   exchange: oneOf(EXCHANGES).nullish().describe('Of scan_digest: venue of the scan'),
   top_n: wholeNumber(1, 100).nullish().describe('Of scan_digest: rows at most'),
@@ -90,7 +83,6 @@ export const filterFields = {
 export const sendingFields = {
   max_per_second: wholeNumber(1, LIMITS.webhookPerSecond).nullish().describe('Attempts a second at most'),
   in_order: z.boolean().optional(),
-  ed25519: z.boolean().optional(),
 }
 
 export type SendingRequest = {
@@ -98,17 +90,15 @@ export type SendingRequest = {
 }
 
 /** The choices of a request; what is left out is not there. */
-export const readSending = ({ max_per_second, in_order, ed25519 }: SendingRequest): Partial<Sending> => ({
+export const readSending = ({ max_per_second, in_order }: SendingRequest): Partial<Sending> => ({
   ...(max_per_second !== undefined && { perSecond: max_per_second }),
   ...(in_order !== undefined && { inOrder: in_order }),
-  ...(ed25519 !== undefined && { ed25519 }),
 })
 
 /** The same in the fields of the interface. */
-export const toSendingFields = ({ perSecond, inOrder, ed25519 }: Sending) => ({
+export const toSendingFields = ({ perSecond, inOrder }: Sending) => ({
   max_per_second: perSecond,
   in_order: inOrder,
-  ed25519,
 })
 
 const filterRequest = z.strictObject(filterFields)
@@ -120,8 +110,6 @@ export type FilterChange = z.output<typeof filterChangeSchema>
 
 const DIGEST_FIELDS = ['timeframe', 'exchange', 'top_n', 'cadence'] as const
 
-const ANY_AGE = { policy: 'all', maxBars: 1 } as const
-
 /**
  * The filter that a request asks for. `scan_digest` and its four fields come together or not at all.
  *
@@ -129,7 +117,7 @@ const ANY_AGE = { policy: 'all', maxBars: 1 } as const
  * @example readFilter({ events: ['trade_call'], assets: ['top:10'] }).onlyChanges // false
  */
 export function readFilter(request: FilterRequest): SubscriptionFilter {
-  const { events, freshness } = request
+  const { events } = request
   const asksForDigest = events.includes('scan_digest')
   const faults = DIGEST_FIELDS.filter(
     (field) => ((request[field] ?? undefined) !== undefined) !== asksForDigest,
@@ -152,7 +140,6 @@ export function readFilter(request: FilterRequest): SubscriptionFilter {
     minConfidence: request.min_confidence ?? 0,
     minStrength: request.min_strength ?? 0,
     onlyChanges: request.only_changes ?? false,
-    freshness: freshness ? { policy: freshness.policy, maxBars: freshness.max_bars } : ANY_AGE,
     digest: timeframe && exchange && topN && cadence ? { timeframe, exchange, topN, cadence } : null,
   }
 }
@@ -166,7 +153,6 @@ export const toFilterFields = (filter: SubscriptionFilter) => ({
   min_confidence: filter.minConfidence,
   min_strength: filter.minStrength,
   only_changes: filter.onlyChanges,
-  freshness: { policy: filter.freshness.policy, max_bars: filter.freshness.maxBars },
   timeframe: filter.digest?.timeframe ?? null,
   exchange: filter.digest?.exchange ?? null,
   top_n: filter.digest?.topN ?? null,

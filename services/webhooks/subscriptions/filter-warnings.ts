@@ -35,10 +35,9 @@ export function filterWarnings(filter: SubscriptionFilter, coverage: SignalCover
     }
     warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], coverage))
     warnings.push(...unknownCoins(filter.assets ?? [], coverage))
-  } else if (hasSeriesFilter(asksFor('model_notice') ? { ...filter, timeframes: null } : filter)) {
-    const fields = asksFor('model_notice') ? '' : 'timeframes, '
+  } else if (hasSeriesFilter(filter)) {
     warnings.push(
-      `${fields}assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events`,
+      'timeframes, assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events',
     )
   }
   if (asksFor('trade_call')) warnings.push(...silent('timeframes', filter.timeframes ?? [], coverage))

@@ -90,7 +90,7 @@ const OF_ENDPOINTS = ['SubscriptionDegraded', 'SubscriptionRecovered']
 /** Why an hour takes every one of these. */
 const UNLIMITED = {
   'once for each slot, which the account counts': 'SubscriptionCreated',
-  'ends what began, and each beginning is counted': 'SecretOverlapEnded ReplayCancelled SubscriptionRemoved',
+  'ends what began, and each beginning is counted': 'ReplayCancelled SubscriptionRemoved',
   'comes from the endpoint or the operator': 'SubscriptionDisabled SubscriptionAllowed',
 }
 

@@ -3,7 +3,6 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { chatBody } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { createNoticeMails, type NoticeData } from './notice-mails.ts'
 import { isAccepted } from './send-sample.ts'
@@ -29,23 +28,19 @@ const eventOf = (kind: NoticeKind): string =>
 export function createNotifyOwner(
   options: SubscriptionDeps,
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
-  const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
+  const { log, owners, sender, sign, idOf, now, sleep, signal, report } = options
   const mail = createNoticeMails(options)
 
   async function notify(other: Subscription, data: NoticeData): Promise<void> {
     const { kind, subscription_id: about, since } = data
     const event = eventOf(kind)
-    const isPublic = other.sending.ed25519
     const opened = await openSubscription(owners, other)
     const deliveryId = idOf('notice', other.subscriptionId, about, kind, String(Date.parse(since)))
-    const body =
-      other.form === null
-        ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at: since, data }))
-        : chatBody(other.form, data, baseUrl())
+    const body = Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at: since, data }))
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) throw new ServiceError('shutting_down')
       const at = now()
-      const headers = sign(signingAt(opened, at), { event, deliveryId, body, at, attempt, isPublic })
+      const headers = sign(signingAt(opened, at), { event, deliveryId, body, at, attempt })
       const outcome = await sender.send({ url: opened.url, headers, body }, signal)
       if (isAccepted(outcome)) return
       if (attempt >= LIMITS.webhookNoticeTries) {

@@ -3,7 +3,6 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
-import { shownAddress } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
@@ -28,7 +27,7 @@ export interface Lag {
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
   readonly subscription: Subscription
-  /** Only the origin for a chat. Null for the operator, who may not see it. */
+  /** Null for the operator, who may not see it. */
   readonly url: string | null
   /** Origin of its address, as `https://bot.example.com`; null where nobody can read it any more. */
   readonly origin: string | null
@@ -66,10 +65,9 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
   const url = await openUrl(deps.owners, subscription)
   const deliveries = await deps.deliveries.load(subscription)
   const notices = await noticesOf(deps, subscription.subscriptionId)
-  const shown = shownAddress(url, subscription.form)
   return {
     subscription,
-    url: shown,
+    url,
     origin: new URL(url).origin,
     deliveries,
     at: deps.now(),

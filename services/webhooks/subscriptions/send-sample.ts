@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
-import { chatBody } from '../sending/chat-channel.ts'
+import type { SignalType } from '../../../contracts/subscription.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 
@@ -30,13 +29,9 @@ export async function sendSample(
   {
     url,
     secrets,
-    form,
-    isPublic = false,
   }: {
     readonly url: string
     readonly secrets: readonly string[]
-    readonly form: ChatForm | null
-    readonly isPublic?: boolean
   },
   event: SignalType,
 ): Promise<SampleOutcome> {
@@ -44,11 +39,8 @@ export async function sendSample(
   const at = now()
   const data = sampleOf(event, at, baseUrl())
   const created_at = new Date(at).toISOString()
-  const body =
-    form === null
-      ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
-      : chatBody(form, data, baseUrl(), 'A test, and no call: ')
-  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1, isPublic })
+  const body = Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
+  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1 })
   const outcome = await sender.send({ url, headers, body })
   return { deliveryId, event, outcome, isAccepted: isAccepted(outcome) }
 }
@@ -85,18 +77,6 @@ function sampleOf(event: SignalType, now: number, baseUrl: string): JsonObject {
         bar_close: times.bar_close,
         verdict_id: SAMPLE_VERDICT,
         verify_url,
-      }
-    case 'model_notice':
-      return {
-        type: event,
-        change: 'withdrawn',
-        timeframe: '1h',
-        model_version: 'barrier-0',
-        from: instant(Math.ceil(now / (24 * HOUR)) * 24 * HOUR),
-        auc_180d: 0.49,
-        races_180d: 12_000,
-        days_running: 14,
-        track_record_url: `${baseUrl}/api/track-record?timeframe=1h`,
       }
     default:
       return {

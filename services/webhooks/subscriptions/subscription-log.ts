@@ -24,7 +24,6 @@ export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionChanged: LIMITS.subscriptionChangesPerHour,
   EndpointChanged: LIMITS.subscriptionChangesPerHour,
   SecretRotated: LIMITS.subscriptionChangesPerHour,
-  SecretOverlapEnded: Number.POSITIVE_INFINITY,
   SubscriptionPaused: LIMITS.subscriptionChangesPerHour,
   SubscriptionResumed: LIMITS.subscriptionChangesPerHour,
   SubscriptionDisabled: Number.POSITIVE_INFINITY,

@@ -153,7 +153,7 @@ function reading(deps: SubscriptionDeps) {
 }
 
 function sending(deps: SubscriptionDeps) {
-  const { looking, owners, sign, sync, deliveries, takeUnasked, now, newId } = deps
+  const { looking, owners, sync, deliveries, takeUnasked, now, newId } = deps
   return {
     /** Sends a sample now, in any state of the subscription. @throws ServiceError `rate_limited` */
     async test(accountId: string, id: string, asked?: SignalType) {
@@ -161,33 +161,10 @@ function sending(deps: SubscriptionDeps) {
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
-      const { form } = subscription
       const secrets = signingAt(opened, now())
-      const target = { url: opened.url, secrets, form, isPublic: subscription.sending.ed25519 }
+      const target = { url: opened.url, secrets }
       const [first = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, asked ?? first)
-    },
-    /** Says why a received delivery does not fit the secrets that sign; undefined where it does. */
-    async checkSignature(
-      accountId: string,
-      id: string,
-      received: { readonly timestamp: string; readonly signature: string; readonly body: string },
-    ): Promise<string | undefined> {
-      const { timestamp, signature, body } = received
-      if (!/^\d{1,12}$/.test(timestamp)) return 'X-Service-Timestamp is not Unix seconds'
-      const { secrets } = await openSubscription(owners, await findOwn(deps, accountId, id))
-      // The receiver was there and judges when it came.
-      const sent = {
-        event: '',
-        deliveryId: '',
-        body: Buffer.from(body),
-        at: Number(timestamp) * 1_000,
-        attempt: 1,
-      }
-      const isSigned = secrets.some(({ secret }) =>
-        signature.split(', ').includes(sign([secret], sent)['X-Service-Signature'] ?? ''),
-      )
-      return isSigned ? undefined : 'X-Service-Signature does not fit the secret, the time and the body'
     },
     /** @throws ServiceError `invalid_request`, `subscription_state` */
     async replay(accountId: string, id: string, asked: AskedReplay, origin: Origin) {

@@ -13,7 +13,7 @@ import { readChatRequest, readSearchRequest } from '../../../services/knowledge/
 import { readMessage } from '../../../services/mcp/mcp-messages.ts'
 import { readWatchUri } from '../../../services/mcp/watch-uris.ts'
 import { createLog } from '../../../services/runtime/logging/log.ts'
-import { readTraceparent } from '../../../services/runtime/tracing/trace-context.ts'
+import { isTraceparent } from '../../../services/runtime/tracing/trace-context.ts'
 import type { Target } from '../target.ts'
 
 let server: Promise<FastifyInstance> | undefined
@@ -68,7 +68,7 @@ export const EDGE_TARGETS: readonly Target[] = [
       acceptedCoding(textOf(input)),
     ],
   },
-  { name: 'traceparent', read: (input) => readTraceparent(textOf(input)) },
+  { name: 'traceparent', read: (input) => isTraceparent(textOf(input)) },
   {
     name: 'forwarded-for',
     read(input) {

@@ -20,9 +20,8 @@ import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
 import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
 import { retryAfterMs } from '../../../services/runtime/http/retry-after.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.fixture.ts'
-import { addressOf } from '../../../services/webhooks/sending/chat-channel.ts'
 import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
-import { answerText, keptText, usedUpMs } from '../../../services/webhooks/sending/exchange.ts'
+import { answerText, keptText } from '../../../services/webhooks/sending/exchange.ts'
 import type { Target } from '../target.ts'
 
 const textOf = (input: Buffer): string => input.toString('utf8')
@@ -47,25 +46,8 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
   },
   { name: 'address', read: (input) => [isPublicAddress(textOf(input)), isTrialAddress(textOf(input))] },
   {
-    name: 'chat-channel',
-    read(input) {
-      const [form, url, token = '', chat = ''] = textOf(input).split('\n')
-      addressOf({
-        form: form === 'slack' || form === 'discord' ? form : 'telegram',
-        url,
-        bot_token: token,
-        chat_id: chat,
-      })
-    },
-    isSecret: true,
-  },
-  {
     name: 'receiver-answer',
-    read: (input) => [
-      keptText(answerText([input])),
-      retryAfterMs(textOf(input), 0, 60_000),
-      usedUpMs('0', textOf(input)),
-    ],
+    read: (input) => [keptText(answerText([input])), retryAfterMs(textOf(input), 0, 60_000)],
   },
   {
     name: 'delivery',

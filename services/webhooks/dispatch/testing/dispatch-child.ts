@@ -66,7 +66,6 @@ const dispatcher = createDispatcher({
   baseUrl: () => 'https://signals.example.com',
   notify: async () => undefined,
   now: Date.now,
-  marketNow: Date.now,
   random: Math.random,
 })
 const working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])
@@ -85,8 +84,7 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
     filter: aFilter(),
     startAfter: START,
     sealedUrl: `${receiver}/${name}`,
-    sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
+    sending: { perSecond: null, inOrder: false },
     sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(7)),
     origin: receiver,
   }

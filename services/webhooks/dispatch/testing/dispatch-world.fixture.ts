@@ -10,12 +10,7 @@ import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
-import {
-  AS_IT_COMES,
-  type ChatForm,
-  type Sending,
-  type SubscriptionFilter,
-} from '../../../../contracts/subscription.ts'
+import { AS_IT_COMES, type Sending, type SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
@@ -117,7 +112,6 @@ export class DispatchWorld {
       filter?: Partial<SubscriptionFilter>
       startAfter?: Position
       accountId?: string
-      form?: ChatForm
       url?: string
       sending?: Partial<Sending>
     } = {},
@@ -129,7 +123,6 @@ export class DispatchWorld {
       generation: 0,
       sealedUrl: change.url ?? `https://${name}.example.com/`,
       sending: { ...AS_IT_COMES, ...change.sending },
-      form: change.form ?? null,
       sealedSecret: SECRET,
       origin: `https://${name}.example.com`,
       filter: aFilter(change.filter),
@@ -243,7 +236,6 @@ export class DispatchWorld {
       baseUrl: () => 'https://signals.example.com',
       notify: async ({ subscriptionId }, kind: NoticeKind) =>
         void this.notices.push(`${kind} ${subscriptionId}`),
-      marketNow: now,
       elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,

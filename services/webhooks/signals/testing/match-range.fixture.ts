@@ -5,7 +5,7 @@ import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { Call } from '../../../../contracts/verdict.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import type { Subscription } from '../../state/subscription-state.ts'
-import { asksForChange, filterAt, isOfSeries, passesThresholds, topNOf, topOf } from '../passes-filter.ts'
+import { asksForChange, isOfSeries, passesThresholds, topNOf, topOf } from '../passes-filter.ts'
 import type { Matched, ScanDigestSignal, Signal } from '../signal.ts'
 import { createSignalFacts, MATCHER_EVENTS, type SignalFacts, toSignals } from '../signal-facts.ts'
 
@@ -65,7 +65,6 @@ async function passesFilter(
   if (!filter.events.includes(signal.type)) return false
   if (signal.type === 'scan_digest') return passesDigest(filter, signal)
   if (filter.timeframes !== null && !filter.timeframes.includes(signal.timeframe)) return false
-  if (signal.type === 'model_notice') return true
   if (!passesThresholds(filter, signal)) return false
   if (filter.exchanges !== null && !filter.exchanges.includes(signal.exchange)) return false
   if (filter.assets !== null && !filter.assets.includes(signal.data.coin)) {
@@ -81,3 +80,17 @@ const passesDigest = ({ digest }: SubscriptionFilter, { data }: ScanDigestSignal
   digest.timeframe === data.timeframe &&
   digest.exchange === data.exchange &&
   digest.cadence === data.cadence
+
+/**
+ * The filter that applies to what stands at a position: the newest of those set before it. Undefined before the
+ * first, where nothing is asked for.
+ *
+ * @param periods oldest first
+ */
+function filterAt(periods: Subscription['filters'], position: Position): SubscriptionFilter | undefined {
+  for (let index = periods.length - 1; index >= 0; index--) {
+    const period = periods[index]
+    if (period !== undefined && comparePositions(period.after, position) < 0) return period.filter
+  }
+  return undefined
+}

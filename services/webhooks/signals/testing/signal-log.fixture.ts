@@ -49,7 +49,6 @@ export const aFilter = (change: Partial<SubscriptionFilter> = {}): SubscriptionF
   minConfidence: 0,
   minStrength: 0,
   onlyChanges: false,
-  freshness: { policy: 'all', maxBars: 1 },
   digest: null,
   ...change,
 })
@@ -173,8 +172,7 @@ export function aSignalLog(): SignalLog {
         accountId: anId('account'),
         generation: 0,
         sealedUrl: 'sealed',
-        sending: { perSecond: null, inOrder: false, ed25519: false },
-        form: null,
+        sending: { perSecond: null, inOrder: false },
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',
         filter,

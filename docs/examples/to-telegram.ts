@@ -1,0 +1,40 @@
+// Tells a chat of Telegram what a webhook is sent: checks the signature, posts one message, and answers for it.
+// It needs Node.js 24 and nothing else:
+//   WEBHOOK_SECRET=whsec_… CHAT_ID=@my_channel TELEGRAM_URL=https://api.telegram.org/bot…/sendMessage node to-telegram.ts
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+
+const { WEBHOOK_SECRET = '', CHAT_ID = '', TELEGRAM_URL = '', PORT = '9000' } = process.env
+if ([WEBHOOK_SECRET, CHAT_ID, TELEGRAM_URL].includes('')) throw new Error('A variable is not set')
+
+function isSigned({ headers }: IncomingMessage, body: Buffer): boolean {
+  const at = String(headers['x-service-timestamp'])
+  const expected = createHmac('sha256', WEBHOOK_SECRET).update(`${at}.`).update(body).digest()
+  const given = Buffer.from(String(headers['x-service-signature']), 'hex')
+  const isFresh = Math.abs(Date.now() / 1_000 - Number(at)) <= 300
+  return isFresh && given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+const line = (one: Record<string, unknown>): string =>
+  `${one.call ?? one.regime} ${one.coin}: confidence ${one.confidence} %, ${one.verify_url}`
+
+type Delivery = { event: string; test?: true; data: Record<string, unknown> }
+
+async function post({ event, test, data }: Delivery): Promise<Response> {
+  const rows = (data.calls ?? [data]) as Record<string, unknown>[]
+  const head = `${test ? 'A test: ' : ''}${event} ${data.exchange} ${data.timeframe}`
+  const text = [head, ...rows.map(line)].join('\n').slice(0, 4_096)
+  const body = JSON.stringify({ chat_id: CHAT_ID, text, link_preview_options: { is_disabled: true } })
+  return fetch(TELEGRAM_URL, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+}
+
+const server = createServer(async (request, response) => {
+  if (!(Number(request.headers['content-length']) <= 65_536)) return response.writeHead(413).end()
+  const body = Buffer.concat(await Array.fromAsync<Buffer>(request).catch(() => []))
+  if (!isSigned(request, body)) return response.writeHead(401).end()
+  // The service tries a delivery again until it is answered with 2xx, and not before Retry-After.
+  const posted = await post(JSON.parse(body.toString())).catch(() => undefined)
+  const wait = posted?.headers.get('retry-after')
+  return response.writeHead(posted?.ok ? 204 : 503, wait ? { 'retry-after': wait } : {}).end()
+})
+server.listen(Number(PORT), '127.0.0.1', () => process.stdout.write(`${JSON.stringify(server.address())}\n`))
