@@ -45,7 +45,7 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
-  '@fastify/swagger': ['services/console/openapi/'],
+  '@fastify/swagger': ['services/http/openapi/'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   '@modelcontextprotocol/server': ['services/mcp/'],
   '@opentelemetry/api': ['services/runtime/tracing/'],

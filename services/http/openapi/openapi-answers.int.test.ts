@@ -102,7 +102,6 @@ const TRIES: readonly Try[] = [
   { path: '/metrics', status: 401 },
   { path: '/metrics', status: 200, headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } },
   { path: '/openapi.json', status: 200 },
-  { path: '/openapi', status: 200 },
   { path: '/docs', status: 200 },
   { path: '/docs/quotas', template: '/docs/{page}', status: 200 },
   { path: '/docs/nothing', template: '/docs/{page}', status: 404 },
