@@ -72,7 +72,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/payments/demo/',
   ],
   'node:dns': ['services/webhooks/sending/'],
-  'node:http': ['services/http/', 'services/proof/witnesses/'],
+  'node:http': ['services/http/'],
   'node:sqlite': [
     'services/log-operations/snapshots/',
     'services/runtime/sqlite/',
