@@ -109,10 +109,6 @@ export const LIMITS = {
   appendTimeoutMs: 10_000,
   /** Events fetched at a time by reads and subscriptions. */
   readPageEvents: 500,
-  /** How soon after its start a process begins to scrub its log, how often it does so, and how many events at a time. */
-  scrubBeginMs: 2_000,
-  scrubEveryMs: 86_400_000,
-  scrubSliceEvents: 500,
   /** How often a remote log is asked whether it is still the same one. */
   logCheckMs: 5_000,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */

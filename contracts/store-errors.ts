@@ -45,7 +45,7 @@ export const STORE_ERRORS = defineErrors({
     exitCode: 24,
     message: 'Bytes of the log are not what was written.',
     nextStep:
-      'Stop the service and run `signal restore ADDRESS --in-place` with the address of the backup: it adds what is newer, restores the log to the same root, and keeps the damaged one (docs/backup.md). Then start again, and replace the disk.',
+      'Run `signal doctor --log`, which names the events. Stop the service, restore a backup into an empty folder (docs/backup.md), start there, and replace the disk.',
   },
   backup_damaged: {
     status: 503,

@@ -10,8 +10,6 @@ const LOADED = [
   'composition/start-service.ts',
   'analyst/formats/encode-sealed.ts',
   'analyst/replay-thread.ts',
-  'log/embedded/archive-thread.ts',
-  'log/embedded/scrub-thread.ts',
   'log/embedded/writer-thread.ts',
 ]
 

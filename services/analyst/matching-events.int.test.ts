@@ -21,7 +21,6 @@ import {
 } from '../../projections/given-events.fixture.ts'
 import { startWireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
-import { archive } from '../log/embedded/archived-log.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
@@ -178,20 +177,6 @@ const KINDS: readonly {
       const store: EventStore = { ...openMemoryStore({ now: () => 0 }), streams: () => undefined }
       await appendFacts(store, ...facts)
       return { store, close: () => store.close() }
-    },
-  },
-  {
-    kind: 'an embedded log whose contents are archived',
-    runs: 8,
-    async open(facts) {
-      const directory = mkdtempSync(join(tmpdir(), 'matching-'))
-      const before = await openEmbeddedStore({ directory, now: () => 0 })
-      await appendFacts(before, ...facts)
-      await before.close()
-      await archive(logFile(directory))
-      const store = await openEmbeddedStore({ directory, now: () => 0 })
-      const close = () => store.close().then(() => rmSync(directory, { recursive: true }))
-      return { store, close }
     },
   },
   {

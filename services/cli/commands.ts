@@ -19,7 +19,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   backup: async () => [(await import('./log/backup.ts')).backupCommand],
   restore: async () => [(await import('./log/restore.ts')).restoreCommand],
   store: async () => [(await import('./log/store-copy.ts')).storeCopyCommand],
-  archive: async () => [(await import('./log/archive.ts')).archiveCommand],
   'sealing-key': async () => [(await import('./log/sealing-key.ts')).sealingKeyCommand],
   keys: async () => (await import('./operator/keys.ts')).keyCommands,
   accounts: async () => (await import('./operator/accounts.ts')).accountCommands,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
-import { archiveComponent, dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
+import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
 
@@ -31,17 +31,6 @@ const marketAt = (
     },
     { staleAfterMs: change.lateMs ?? LATE_MS, isAwaited: change.isAwaited ?? false },
   )
-
-test('an archive of which files are missing is degraded, and nothing waits for it', () => {
-  expect(archiveComponent({ files: 3, missing: 0 })).toMatchObject({ state: 'ok', isRequired: false })
-  const problem = '1 of 3 files are missing'
-  expect(archiveComponent({ files: 3, missing: 1, problem })).toMatchObject({
-    state: 'degraded',
-    isRequired: false,
-    detail: problem,
-    more: { files: 3, missing: 1 },
-  })
-})
 
 describe('the market', () => {
   test('is well while its shortest bars come, and degraded past the time that tools refuse at', () => {

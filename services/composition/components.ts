@@ -5,8 +5,6 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/readiness.ts'
-import type { AutoArchiveReport } from '../log/embedded/auto-archive.ts'
-import type { ScrubReport } from '../log/embedded/scrub-log.ts'
 import type { StoreHealth } from '../log/event-store.ts'
 import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
@@ -16,7 +14,6 @@ import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.t
 import { withTimeout } from '../runtime/async/with-timeout.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
-import type { SnapshotsReport } from './adapters/open-snapshots.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
 import type { Parts } from './parts.ts'
@@ -60,9 +57,6 @@ function componentsOf(
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
-    archiveComponent(store.archive, parts.autoArchive?.report()),
-    scrubComponent(parts.scrub?.report()),
-    snapshotsComponent(parts.snapshots?.report()),
     lost && setBackComponent(lost),
     ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
     engine && marketComponent(feed, engine, { staleAfterMs: staleAfterMs(settings), isAwaited }),
@@ -146,51 +140,6 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
 const setBackComponent = ({ position, id }: EventMark): Component => {
   const problem = `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`
   return optionalComponent('log', problem, '')
-}
-
-/** Damage lies where bytes on the disk changed; what is not damaged is answered and recorded. */
-export const scrubComponent = (report: ScrubReport | undefined): Component | undefined => {
-  if (report === undefined) return undefined
-  const { position, head, endedAt, damaged, damage, problem } = report
-  const what = `log_damaged: ${damaged} faults, ${damage.join('; ')}. ${ERRORS.log_damaged.nextStep}`
-  const more = { checked: position, of: head, damaged, ended_at: endedAt === null ? null : isoTime(endedAt) }
-  const well =
-    head === 0 ? 'the files of read models are checked' : `checked up to position ${position} of ${head}`
-  return optionalComponent('scrub', damaged > 0 ? what : problem, well, more)
-}
-
-/** Events of long ago; new ones do not need it. */
-export function archiveComponent(
-  { files, missing, problem: away }: NonNullable<StoreHealth['archive']> = { files: 0, missing: 0 },
-  run?: AutoArchiveReport,
-): Component | undefined {
-  if (files === 0 && run === undefined) return undefined
-  const problem = away ?? run?.problem
-  const under =
-    run?.progress && `; archiving has come to position ${run.progress.position} of ${run.progress.upTo}`
-  return optionalComponent('archive', problem, `${files} files are there${under ?? ''}`, {
-    files,
-    missing,
-    ...(run && { archived_at: run.endedAt === null ? null : isoTime(run.endedAt), archived: run.events }),
-  })
-}
-
-/** The origin of the rows of this process, and how new the snapshot is that the next one begins with. */
-export function snapshotsComponent(report: SnapshotsReport | undefined): Component | undefined {
-  if (report === undefined) return undefined
-  const { begun, refused, takenAt, problem } = report
-  const time = (at: number | undefined) => (at === undefined ? null : isoTime(at))
-  const from = {
-    folder: 'read models were there at the start',
-    log: `read models are built from the log: ${refused ?? ''}`,
-    snapshot: `read models began with the snapshot of ${time(begun?.takenAt)}`,
-  }
-  const startedFrom = begun !== undefined ? 'snapshot' : refused === undefined ? 'folder' : 'log'
-  return optionalComponent('snapshots', problem, from[startedFrom], {
-    started_from: startedFrom,
-    started_at_position: begun?.position ?? null,
-    newest_taken_at: time(takenAt),
-  })
 }
 
 /**

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import type { Position } from '../../contracts/position.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
-import type { Scrub } from '../log/embedded/scrub.ts'
 import { noteSeen } from '../log/note-seen.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type AppendDone, traceAppends } from '../log/trace-appends.ts'
@@ -11,14 +10,7 @@ import type { Tracing } from '../runtime/tracing/tracing.ts'
 import type { CallPath } from '../tool-calls/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
-import { openSnapshots, type Snapshots } from './adapters/open-snapshots.ts'
-import {
-  awaitReadModels,
-  keepsReadModels,
-  openAutoArchive,
-  openScrub,
-  startProjections,
-} from './adapters/start-projections.ts'
+import { awaitReadModels, keepsReadModels, startProjections } from './adapters/start-projections.ts'
 import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Lifetime } from './lifetime.ts'
@@ -38,11 +30,6 @@ export interface Deps extends Lifetime {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
-  /** Undefined where the log is in a server. */
-  readonly scrub: Scrub | undefined
-  readonly autoArchive: ReturnType<typeof openAutoArchive>
-  /** Undefined where no place for them is named. */
-  readonly snapshots: Snapshots | undefined
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
@@ -94,19 +81,15 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   const { store, newest: seen } = noteSeen(traced)
   const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
-  const snapshots = await openSnapshots(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
   if (projector !== undefined) {
     onClose(() => projector.close())
     // Each part that is opened after this may ask a read model at once.
     await awaitReadModels(projector, storeWait(life).waitMs)
-    snapshots?.keep(projector)
   }
-  const scrub = openScrub(life, platform, projector)
-  const autoArchive = openAutoArchive(life, platform)
   const speech = await openSpeech(life, platform, projector)
   const running: Deps['running'] = {}
-  const metrics = createServiceMetrics({ settings, platform, feed, projector, scrub, snapshots, running })
+  const metrics = createServiceMetrics({ settings, platform, feed, projector, running })
   appended.done = metrics.appended
   const address = { url: settings.PUBLIC_URL ?? '' }
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
@@ -119,9 +102,6 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     feed,
     projector,
     seen,
-    scrub,
-    autoArchive,
-    snapshots,
     speech,
     metrics,
     tracing,

@@ -91,24 +91,3 @@ test('a start with whole read models reads the log no second time, whichever par
   expect(double.log.events.length).toBeGreaterThan(FILLED)
   expect(read).toBeLessThan(FEW)
 }, 120_000)
-
-test('a process without read models begins with a snapshot of another, says so, and reads what came since', async () => {
-  const place = join(folder, 'place')
-  const shared = { READ_MODEL_SNAPSHOTS: place, OPERATOR_TOKEN: 'operator-token-for-tests' }
-  await fill()
-  await start(folder, shared)
-  while (
-    !existsSync(place) ||
-    !readdirSync(join(place, 'read-models')).some((name) => name.endsWith('.json'))
-  )
-    await delay(100)
-  await service?.stop()
-  const before = given()
-  await start(join(folder, 'new'), shared)
-  expect((await untilQuiet()) - before).toBeLessThan(FEW)
-  const authorization = `Bearer ${shared.OPERATOR_TOKEN}`
-  const answer = await fetch(`${service?.url}/readyz`, { headers: { authorization } })
-  expect(JSON.stringify(await answer.json())).toMatch(/read models began with the snapshot of 20/)
-  const metrics = await fetch(`${service?.url}/metrics`, { headers: { authorization } })
-  expect(await metrics.text()).toMatch(/\nread_model_snapshot_timestamp_seconds \d/)
-}, 120_000)

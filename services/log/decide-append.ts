@@ -19,7 +19,7 @@ export interface StoredEvent {
 /** The questions an append asks of a log. */
 export interface LogView {
   /** The event of this id; `data` is what it is held against, for a log that keeps no more than a hash of old ones. */
-  findById(id: string, data: string): StoredEvent | undefined
+  findById(id: string): StoredEvent | undefined
   /** Revision of the newest event of a stream, -1 for a missing one. */
   headOf(stream: string): Revision
   /** Asked of streams that can be erased only. */
@@ -46,7 +46,7 @@ export function decideAppend(append: EncodedAppend, log: LogView): AppendDecisio
   if (isErasable(append.stream) && log.isErased(append.stream)) {
     return { kind: 'refuse', refusal: streamErased(append.stream) }
   }
-  const found = append.events.map((event) => log.findById(event.id, event.data))
+  const found = append.events.map((event) => log.findById(event.id))
   if (found.some((event) => event !== undefined)) return decideRepeat(append, found)
   const head = log.headOf(append.stream)
   if (!isExpected(append.expected, head)) return { kind: 'refuse', refusal: revisionConflict(append, head) }

@@ -90,8 +90,6 @@ export interface StoreHealth {
   readonly head?: Position
   /** A delay of the store, although it answers. */
   readonly late?: string
-  /** Files of the archive of old events, and how many of them are missing; only where there is an archive. */
-  readonly archive?: { readonly files: number; readonly missing: number; readonly problem?: string }
 }
 
 /**

@@ -165,7 +165,6 @@ describe('npm start', () => {
       'store',
       'bus',
       'cache',
-      'scrub',
       'projection accounts',
       'projection chats',
       'projection debits',

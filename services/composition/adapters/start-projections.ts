@@ -1,10 +1,6 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { PROJECTIONS, type Projection } from '../../../projections/index.ts'
-import { startAutoArchive } from '../../log/embedded/auto-archive.ts'
-import { logFile } from '../../log/embedded/embedded-store.ts'
-import { type Scrub, startScrub } from '../../log/embedded/scrub.ts'
 import { type Projector, startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
 import { payments } from '../../payments/index.ts'
@@ -46,42 +42,6 @@ export function startProjections(
     onDamaged: (what) =>
       log.error({ what }, 'a file of read models was damaged; what was in it is built anew'),
   })
-}
-
-/** Reads the log, where it is a file of this machine, and the read models again and again. */
-export function openScrub(
-  { settings, log, onClose }: Lifetime,
-  { directory }: Pick<Platform, 'directory'>,
-  projector: Projector | undefined,
-): Scrub | undefined {
-  const file = settings.EVENTSTORE_URL === undefined ? logFile(directory) : undefined
-  if (file === undefined && projector === undefined) return undefined
-  const readModels = projector === undefined ? undefined : join(directory, ROWS_FILE)
-  const scrub = startScrub(
-    { file, readModels },
-    {
-      damaged: ({ damaged, damage }) =>
-        log.error({ code: 'log_damaged', damaged, damage }, 'the log is damaged'),
-      readModelsDamaged: (what) => projector?.rebuild(what),
-    },
-  )
-  onClose(() => scrub.close())
-  return scrub
-}
-
-/** Moves old verdicts and outcomes into the archive each day, where `ARCHIVE_AFTER_DAYS` says from which age on. */
-export function openAutoArchive(
-  { settings, log, onClose }: Lifetime,
-  { directory }: Pick<Platform, 'directory'>,
-): ReturnType<typeof startAutoArchive> | undefined {
-  if (settings.ARCHIVE_AFTER_DAYS === 0) return undefined
-  const files = { file: logFile(directory), olderThanMs: settings.ARCHIVE_AFTER_DAYS * DAY_MS }
-  const archive = startAutoArchive(files, ({ problem, events, files: made }) => {
-    if (problem !== undefined) log.error({ problem }, 'archiving broke off, and begins again')
-    else if (events > 0) log.info({ events, files: made }, 'old events were archived')
-  })
-  onClose(() => archive.close())
-  return archive
 }
 
 export const ROWS_FILE = 'projections.db'

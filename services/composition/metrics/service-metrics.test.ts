@@ -5,18 +5,13 @@ import { createServiceMetrics } from './service-metrics.ts'
 test('no gauge is named like a counter', async () => {
   const { registry } = createServiceMetrics({
     settings: readSettings([], {}),
-    platform: {
-      following: { cutOff: 0, broken: 0, foreign: 0 },
-      store: { health: async () => ({ archive: { files: 3, missing: 1, problem: 'a file is missing' } }) },
-    } as never,
+    platform: { following: { cutOff: 0, broken: 0, foreign: 0 } } as never,
     feed: { venues: () => [], clock: () => 0 } as never,
     projector: undefined,
-    scrub: undefined,
     running: {},
   })
   const text = await registry.metrics()
   const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map((match) => match[1] ?? '')
   expect(gauges).toContain('nodejs_active_handles')
-  expect(text).toContain('\narchive_files_missing 1\n')
   expect(gauges.filter((name) => name.endsWith('_total'))).toEqual([])
 })

@@ -3,7 +3,6 @@ import { brokenInvariants } from '../../../contracts/assert.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { Scrub } from '../../log/embedded/scrub.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/trace-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
@@ -11,7 +10,6 @@ import { countInvariantsOfThreads } from '../../runtime/async/thread-invariants.
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
 import type { Platform } from '../adapters/open-platform.ts'
-import type { Snapshots } from '../adapters/open-snapshots.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
 import { gaugesOf, scrapedIn } from './scraped.ts'
@@ -32,8 +30,6 @@ interface MeasuredParts {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
-  readonly scrub: Scrub | undefined
-  readonly snapshots?: Snapshots | undefined
   readonly running: RunningParts
 }
 
@@ -133,10 +129,7 @@ function countWork(registry: Registry) {
 }
 
 /** The store, and the read models that follow it. */
-function gaugeLog(
-  registry: Registry,
-  { platform: { store, following }, projector, scrub, snapshots }: MeasuredParts,
-): void {
+function gaugeLog(registry: Registry, { platform: { following }, projector }: MeasuredParts): void {
   const scraped = scrapedIn(registry)
   const models = () => projector?.health() ?? []
   gaugesOf(registry, () => following, [
@@ -153,31 +146,6 @@ function gaugeLog(
     'Events in EventStoreDB that something else wrote, which are left out',
     [],
     () => [[following.foreign]],
-  )
-  scraped(
-    Gauge,
-    'archive_files_missing',
-    'Files of the archive that are not there; what they hold is refused until they are back',
-    [],
-    async () => [[(await store.health()).archive?.missing ?? 0]],
-  )
-  gaugesOf(registry, () => scrub?.report(), [
-    [
-      'log_scrub_events',
-      'Events of the log: checked in this pass of the scrub, of how many, and faults that it found',
-      'state',
-      ({ position, head, damaged }) => ({ checked: position, all: head, damaged }),
-    ],
-  ])
-  scraped(
-    Gauge,
-    'read_model_snapshot_timestamp_seconds',
-    'When the newest snapshot of read models was taken',
-    [],
-    () => {
-      const takenAt = snapshots?.report().takenAt
-      return takenAt === undefined ? [] : [[takenAt / 1_000]]
-    },
   )
   scraped(
     Gauge,

@@ -6,7 +6,9 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
-import { prepareBuild, prepareIndexes } from './schema.ts'
+import { isErasedData } from './erase-stream.ts'
+import { sumOf } from './row-sum.ts'
+import { INSERT_EVENT, prepareBuild, prepareIndexes } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
 
 /** A log file that is made anew from rows, beside the place where it is to stand. */
@@ -25,9 +27,7 @@ export function buildLog(target: string) {
   const insert = attempt(file, () => {
     prepareBuild(db)
     db.exec('BEGIN')
-    return db.prepare(
-      'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    )
+    return db.prepare(INSERT_EVENT)
   })
   return {
     /** The unfinished file. */
@@ -38,7 +38,7 @@ export function buildLog(target: string) {
         for (const row of rows) {
           assert(row[0] > newest, 'a log is built in the order of its positions', row[0])
           newest = row[0]
-          insert.run(...row)
+          insert.run(...row, isErasedData(row[7]) ? null : sumOf(row))
         }
       }),
     /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */

@@ -3,10 +3,10 @@ import { assert } from '../../../contracts/assert.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
-import { archivedMark, isArchivedData } from './archive-block.ts'
 import { isStreamErased } from './erase-stream.ts'
 import type { NewestEvent } from './newest-position.ts'
-import { eventsWithSums, type SummedRow, sound, sumOf } from './row-sum.ts'
+import { EVENTS, type SummedRow, sound, sumOf } from './row-sum.ts'
+import { INSERT_EVENT } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 
 /**
@@ -31,7 +31,7 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
   let newestId: string | undefined
 
   const view: LogView = {
-    findById: (id, data) => statements.findById(id, data),
+    findById: (id) => statements.findById(id),
     headOf(stream) {
       const known = heads.get(stream)
       if (known !== undefined) return known
@@ -102,11 +102,8 @@ function undo(db: DatabaseSync): boolean {
 }
 
 function prepareStatements(db: DatabaseSync) {
-  const insert = db.prepare(
-    'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta) VALUES (?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?)',
-  )
-  const insertSum = db.prepare('INSERT INTO event_sum (position, sum) VALUES (?, ?)')
-  const byId = db.prepare(`${eventsWithSums(db)} WHERE id = ?`)
+  const insert = db.prepare(INSERT_EVENT)
+  const byId = db.prepare(`${EVENTS} WHERE id = ?`)
   byId.setReturnArrays(true)
   const head = db.prepare('SELECT max(revision) AS revision FROM event WHERE stream = ?')
   const newest = db.prepare('SELECT at FROM event ORDER BY position DESC LIMIT 1')
@@ -124,16 +121,14 @@ function prepareStatements(db: DatabaseSync) {
       const { type, schema, id, meta } = event
       // The text becomes bytes once, for the file and for the checksum.
       const data = Buffer.from(event.data)
-      insert.run(position, stream, revision, type, schema, id, at, data, meta)
-      insertSum.run(position, sumOf([position, stream, revision, type, schema, id, at, '', meta], data))
+      const sum = sumOf([position, stream, revision, type, schema, id, at, '', meta], data)
+      insert.run(position, stream, revision, type, schema, id, at, data, meta, sum)
     },
-    findById(id: string, data: string): StoredEvent | undefined {
+    findById(id: string): StoredEvent | undefined {
       const found = byId.get(id) as unknown as SummedRow | undefined
       if (found === undefined) return undefined
-      const [position, stream, revision, type, schema, , , stored] = sound(found)
-      // Told by its hash, so that nothing that is appended waits for the archive.
-      const isSame = isArchivedData(stored) && stored === archivedMark(data)
-      return { stream, revision, position: String(position), type, schema, data: isSame ? data : stored }
+      const [position, stream, revision, type, schema, , , data] = sound(found)
+      return { stream, revision, position: String(position), type, schema, data }
     },
     headOf: (stream: string): number => (head.get(stream) as { revision: number | null }).revision ?? -1,
     lastAt: (): string => (newest.get() as { at: string } | undefined)?.at ?? '',

@@ -13,10 +13,10 @@ import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-app
 import type { AppendResult, EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
 import { AppendQueue } from './append-queue.ts'
-import { archiveHealth } from './check-archive.ts'
 import { keepWriterRunning } from './keep-writer-running.ts'
 import { LogReader } from './log-reader.ts'
 import { type LostEnd, requireWholeLog } from './require-whole-log.ts'
+import { requireLayoutOf } from './schema.ts'
 import { startWriter, type Writer } from './writer.ts'
 
 export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
@@ -42,6 +42,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const file = logFile(directory)
   const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
   try {
+    requireLayoutOf(file)
     const lost = requireWholeLog(file, acceptLostEnd?.position)
     makePrivate(file)
     const writer = await keepWriterRunning(() => start({ file }))
@@ -70,7 +71,6 @@ async function recordLoss(store: EventStore, { endsAt, noted, damage }: LostEnd,
 class EmbeddedLog {
   readonly appended = createWakeSignal()
   readonly closing = new AbortController()
-  readonly #file: string
   readonly #writer: Writer
   readonly #lock: FileLock
   readonly #reader: LogReader
@@ -80,7 +80,6 @@ class EmbeddedLog {
   #lastFailure: unknown
 
   constructor(file: string, writer: Writer, now: () => number, lock: FileLock) {
-    this.#file = file
     this.#writer = writer
     this.#lock = lock
     this.#reader = new LogReader(file)
@@ -130,7 +129,6 @@ class EmbeddedLog {
       adapter,
       detail,
       ...(late !== undefined && { late }),
-      archive: await archiveHealth(this.#file),
     }
   }
 

@@ -8,7 +8,7 @@ import { refusalOf } from './sqlite-refusal.ts'
  * over where it lies, so that no page is put in order anew and leaves a copy behind.
  */
 const ERASE = `
-  UPDATE event SET data = printf('%*s', octet_length(data), ''), meta = printf('%*s', octet_length(meta), '')
+  UPDATE event SET data = printf('%*s', octet_length(data), ''), meta = printf('%*s', octet_length(meta), ''), sum = NULL
   WHERE stream = ?`
 
 /** How long the log may stay in use before the erasing has to be repeated; appends wait meanwhile. */

@@ -1,21 +1,19 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { START } from '../../../contracts/position.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { encodeAppend } from '../encode-append.ts'
-import { openRowTables } from '../projector/row-tables.ts'
-import { appendSeries, archive, madeUp } from './archived-log.fixture.ts'
+import type { EventStore } from '../event-store.ts'
+import { checkLog } from './check-log.ts'
 import { createBatchCommitter } from './commit-batch.ts'
 import { logFile, openEmbeddedStore } from './embedded-store.ts'
 import { LogReader } from './log-reader.ts'
 import { requireWholeLog } from './require-whole-log.ts'
 import { prepareWriter } from './schema.ts'
-import { openScrub, readModelChecks } from './scrub-log.ts'
 
 /** Flips of each kind of page; `FLIPS=300` tries more. */
 const FLIPS = Number(process.env.FLIPS ?? 12)
@@ -126,25 +124,17 @@ async function lookAtLog(directory: string, written: string): Promise<string> {
   } catch {
     return 'when read'
   }
-  const found = scrubbed(file)
-  if (found !== undefined) return found
+  if (isFaulty(file)) return 'by the check'
   if (isWrong) return 'lost'
   return (await staysRight(file, written)) ? 'harmless' : 'lost'
 }
 
-function scrubbed(file: string): string | undefined {
+function isFaulty(file: string): boolean {
   try {
-    const scrub = openScrub(file)
-    try {
-      const { head } = scrub.state()
-      for (let at = 0; at < head; at += LIMITS.scrubSliceEvents)
-        if (scrub.slice(at, head).length > 0) return 'by the scrub'
-      return scrub.wholeCheck().length > 0 ? 'by the check of pages' : undefined
-    } finally {
-      scrub.close()
-    }
+    checkLog(file)
+    return false
   } catch {
-    return 'by the scrub'
+    return true
   }
 }
 
@@ -169,10 +159,36 @@ async function staysRight(file: string, written: string): Promise<boolean> {
   }
 }
 
+const madeUp = (data: NewEvent['data'], type = 'VerdictRecorded'): NewEvent => ({
+  id: randomUUID(),
+  type,
+  schema: 1,
+  data,
+  meta: { correlationId: 'a test', actor: 'test' },
+})
+
+/** Verdicts and outcomes of some series, with other streams in between, and keys of subjects where asked for. */
+async function appendSeries(store: EventStore, count: number, keysEvery = Infinity): Promise<void> {
+  // They are committed in the order in which they are asked for, many at once.
+  const appends: Promise<unknown>[] = []
+  const append = (stream: string, event: NewEvent): unknown =>
+    appends.push(store.append(stream, [event], { expected: 'any' }))
+  for (let made = 0; made < count; made++) {
+    const text = `a\ttab, a\nline and ünïcödé ${made} ${'x'.repeat((made * 37) % 900)}`
+    const name = `SIM.C${made % 5}.1m`
+    append(`verdict-${name}`, madeUp({ text, made }))
+    if (made % 2 === 0) append(`outcome-${name}`, madeUp({ made }, 'OutcomeLabelled'))
+    if (made % 10 === 0) append('quota-x.2026-11', madeUp({ made }, 'Debited'))
+    if (made % keysEvery === 3) append(`subject-${made}.0`, madeUp({ key: made }, 'SubjectKeyCreated'))
+    if (made % 100 === 99) await Promise.all(appends.splice(0))
+  }
+  await Promise.all(appends)
+}
+
 async function aLog(name: string): Promise<string> {
   const directory = join(folder, name)
   const store = await openEmbeddedStore({ directory, now: Date.now })
-  await appendSeries(store, { count: 500, keysEvery: 50 })
+  await appendSeries(store, 500, 50)
   for (const size of [9_000, 30_000]) {
     const large = [1, 2].map(() => madeUp({ text: 'y'.repeat(size) }, 'Large'))
     await store.append('large', large, { expected: 'any' })
@@ -181,7 +197,7 @@ async function aLog(name: string): Promise<string> {
   return directory
 }
 
-const FOUND = ['at the start', 'when read', 'by the scrub', 'by the check of pages', 'harmless']
+const FOUND = ['at the start', 'when read', 'by the check', 'harmless']
 const table: string[] = []
 const lostOf = (kind: string, counts: Readonly<Record<string, number>>): number => {
   table.push(`| ${kind} | ${FOUND.map((when) => counts[when] ?? 0).join(' | ')} | ${counts['lost'] ?? 0} |`)
@@ -203,30 +219,11 @@ describe('one byte that changed on the disk is found, or nobody reads it', () =>
       )
   }, 300_000)
 
-  test('in a log that was archived, and in its archive', async () => {
-    const source = await aLog('archived')
-    const written = await everything(logFile(source))
-    await archive(logFile(source))
-    expect(await everything(logFile(source))).toBe(written)
-    // The scrub takes the checksums that archiving dropped.
-    expect(scrubbed(logFile(source))).toBe(undefined)
-    const kinds = pagesByKind(source, 'events.db')
-    const files = readdirSync(join(source, 'archive')).map((name) => wholeFile(source, join('archive', name)))
-    kinds.set('files of the archive', files)
-    for (const [kind, places] of kinds)
-      expect(
-        lostOf(
-          `archived: ${kind}`,
-          await tryFlips(source, places, (directory) => lookAtLog(directory, written)),
-        ),
-      ).toBe(0)
-  }, 300_000)
-
   test('in the write-ahead log of a process that was killed, and beside the log', async () => {
     const running = await aLog('running')
     const source = join(folder, 'killed')
     const store = await openEmbeddedStore({ directory: running, now: Date.now })
-    await appendSeries(store, { count: 100 })
+    await appendSeries(store, 100)
     cpSync(running, source, { recursive: true, filter: (path) => !path.endsWith('-shm') })
     await store.close()
     const written = await everything(logFile(running))
@@ -236,73 +233,5 @@ describe('one byte that changed on the disk is found, or nobody reads it', () =>
         0,
       )
     }
-  }, 300_000)
-
-  test('in a log of a former release, once it was scrubbed', async () => {
-    const source = await aLog('former')
-    const db = new DatabaseSync(logFile(source))
-    db.exec('DROP TRIGGER event_changed; DROP TRIGGER event_removed; DROP TABLE event_sum; DROP TABLE scrub')
-    db.close()
-    const written = await everything(logFile(source))
-    const writer = new DatabaseSync(logFile(source))
-    prepareWriter(writer)
-    writer.close()
-    expect(scrubbed(logFile(source))).toBe(undefined)
-    const pages = pagesByKind(source, 'events.db').get('event, leaf') ?? []
-    expect(
-      lostOf(
-        'former release: event, leaf',
-        await tryFlips(source, pages, (directory) => lookAtLog(directory, written)),
-      ),
-    ).toBe(0)
-  }, 300_000)
-
-  test('in each kind of page of the read models', async () => {
-    const source = join(folder, 'rows')
-    mkdirSync(source)
-    const file = (directory: string): string => join(directory, 'projections.db')
-    const rowsOf = (directory: string): string => {
-      const tables = openRowTables(file(directory), 'log-1')
-      try {
-        const rows = []
-        for (const name of ['some', 'others', 'beside']) {
-          rows.push(tables.states(name), tables.table(name, 1).range({ limit: 1_000 }))
-          for (let key = 0; key < 400; key++) rows.push(tables.table(name, 1).get(`key-${key}`) ?? null)
-        }
-        return JSON.stringify(rows)
-      } finally {
-        tables.close()
-      }
-    }
-    const tables = openRowTables(file(source), 'log-1')
-    for (const name of ['some', 'others']) {
-      tables.create(name, 1, 'active')
-      const row = (n: number) => [`key-${n}`, { n, text: 'z'.repeat((n * 7) % 300) }] as const
-      const rows = new Map(Array.from({ length: 400 }, (_, n) => row(n)))
-      tables.table(name, 1).commit(rows, START, '17', { id: 'an id', position: '17' })
-    }
-    const rows = new Map(Array.from({ length: 400 }, (_, n) => [`key-${n}`, { n }]))
-    tables.create('beside', 1, 'building')
-    tables.table('beside', 1).commit(rows, START, '17', { id: 'an id', position: '17' })
-    tables.close()
-    const written = rowsOf(source)
-    const look = (directory: string): string => {
-      let read: string
-      try {
-        read = rowsOf(directory)
-      } catch {
-        return 'when read'
-      }
-      // Made anew: the projector builds them.
-      if (read.startsWith('[[]') || read.includes('"position":"start"')) return 'at the start'
-      for (const check of readModelChecks(file(directory))) if (check().length > 0) return 'by the scrub'
-      return read === written ? 'harmless' : 'lost'
-    }
-    for (const [name, what] of [
-      ['projections.db', 'read models'],
-      ['projections.db.row_beside_1', 'read model beside'],
-    ] as const)
-      for (const [kind, places] of pagesByKind(source, name))
-        expect(lostOf(`${what}: ${kind}`, await tryFlips(source, places, look))).toBe(0)
   }, 300_000)
 })

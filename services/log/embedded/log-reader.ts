@@ -13,10 +13,8 @@ import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import { UnparsedEvent } from '../unparsed-event.ts'
 import type { Committed } from './append-queue.ts'
-import { isArchivedData } from './archive-block.ts'
-import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
-import { eventsAsBytes, eventsWithSums, reading, type SummedRow, sound } from './row-sum.ts'
+import { EVENTS, EVENTS_AS_BYTES, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
@@ -42,7 +40,6 @@ type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
  */
 export class LogReader {
   readonly #db: DatabaseSync
-  readonly #contents: ArchivedContents
   readonly #statements = new Map<string, StatementSync>()
   /**
    * The newest rows of this process, without a hole: those who follow the log take the same ones at about the same time.
@@ -52,15 +49,10 @@ export class LogReader {
   #recentCharacters = 0
   /** Commits since somebody who follows has read. */
   #unread = 0
-  readonly #select: string
-  readonly #selectBytes: string
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
-    this.#select = eventsWithSums(this.#db)
-    this.#selectBytes = eventsAsBytes(this.#db)
-    this.#contents = openArchivedContents(this.#db, archiveFolder(file))
     this.#recentUpTo = this.#newest()
   }
 
@@ -71,7 +63,7 @@ export class LogReader {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
     let high = (isForwards ? to : from) ?? Number.MAX_SAFE_INTEGER
-    const sql = `${asLatin1 ? this.#selectBytes : this.#select} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
+    const sql = `${asLatin1 ? EVENTS_AS_BYTES : EVENTS} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
     // A stream begins with revision 0, so that one that lacks its beginning is seen.
     let before: number | undefined = isForwards ? low - 1 : undefined
     for (let left = limit; left > 0; ) {
@@ -86,8 +78,6 @@ export class LogReader {
         )
         before = row.revision
         if (signal?.aborted === true || isErasedData(row.data)) return
-        // Neighbours of a stream lie in as many blocks, each of which is unpacked.
-        if (isArchivedData(row.data)) await setImmediate()
         yield this.#recorded(row, asText, asLatin1)
       }
       const last = rows.at(-1)
@@ -216,7 +206,7 @@ export class LogReader {
     const upTo = Math.min(end, after + window)
     const where = filterSql(filter)
     const rows = this.#rows(
-      `${asLatin1 ? this.#selectBytes : this.#select} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+      `${asLatin1 ? EVENTS_AS_BYTES : EVENTS} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
       after,
       upTo,
       ...where.values,
@@ -254,25 +244,22 @@ export class LogReader {
 
   #recorded(row: Row, asText?: boolean, isLatin1 = false): RecordedEvent {
     if (asText === true || isLatin1) {
-      const found = this.#contents.filled(row)
-      const isAsRead = isLatin1 && found.data === row.data
-      return new UnparsedEvent(found, String(found.position), found.data, found.meta, isAsRead)
+      return new UnparsedEvent(row, String(row.position), row.data, row.meta, isLatin1)
     }
-    row.recorded ??= this.#parsed(row)
+    row.recorded ??= parsed(row)
     return row.recorded
   }
+}
 
-  #parsed(row: Row): RecordedEvent {
-    const { data, meta, given, ...rest } = this.#contents.filled(row)
-    const event = {
-      ...rest,
-      position: String(row.position),
-      data: given?.data ?? (JSON.parse(data) as RecordedEvent['data']),
-      meta: given?.meta ?? (JSON.parse(meta) as RecordedEvent['meta']),
-    }
-    // It is no part of what was appended, and copies do not have it.
-    return Object.defineProperty(event, 'text', { value: data })
+function parsed({ data, meta, given, ...rest }: Row): RecordedEvent {
+  const event = {
+    ...rest,
+    position: String(rest.position),
+    data: given?.data ?? (JSON.parse(data) as RecordedEvent['data']),
+    meta: given?.meta ?? (JSON.parse(meta) as RecordedEvent['meta']),
   }
+  // It is no part of what was appended, and copies do not have it.
+  return Object.defineProperty(event, 'text', { value: data })
 }
 
 type Appended = Required<Exclude<Committed['outcomes'][number], { readonly code: unknown }>>

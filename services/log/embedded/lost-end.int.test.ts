@@ -16,11 +16,7 @@ import { ERRORS, ServiceError } from '../../../contracts/errors.ts'
 import { STORE_LOSSES_STREAM } from '../../../contracts/streams.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
-import { shrinkLog } from './archive-log.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
-import { requireEnd } from './require-whole-log.ts'
-import { prepareWriter } from './schema.ts'
-import { walDamage } from './wal-damage.ts'
 
 const APPENDS = 24
 const PAGE_BYTES = 8_192
@@ -96,15 +92,6 @@ async function refusalOf(opening: Promise<unknown>): Promise<ServiceError> {
 
 const lengthOf = async (store: EventStore): Promise<number> => (await collect(store.readAll())).length
 
-/** Numbers of the frames that end a transaction. */
-function commits(directory: string): number[] {
-  const bytes = readFileSync(wal(directory))
-  const frames = Math.floor((bytes.length - 32) / FRAME_BYTES)
-  return Array.from({ length: frames }, (_, index) => index + 1).filter(
-    (frame) => bytes.readUInt32BE(32 + (frame - 1) * FRAME_BYTES + 4) !== 0,
-  )
-}
-
 describe('a log that lost its end', () => {
   const DAMAGES: readonly (readonly [string, (directory: string) => void])[] = [
     [
@@ -164,36 +151,6 @@ describe('a log that lost its end', () => {
     expect(refusal.nextStep).not.toContain('--accept-lost-end')
   })
 
-  test('is seen by the write-ahead log alone, wherever a commit behind the damage proves it', async () => {
-    const directory = await killed()
-    rmSync(note(directory))
-    const ends = commits(directory)
-    const proved = ends.at(-2) ?? 0
-    expect(proved).toBeGreaterThan(APPENDS)
-    for (let frame = 1; frame <= proved; frame++) {
-      const start = 32 + (frame - 1) * FRAME_BYTES
-      // In the salt, in the checksum, and in the page.
-      for (const at of [start + 9, start + 18, start + 24 + ((frame * 977) % PAGE_BYTES)]) {
-        const copy = copyOf(directory)
-        change(wal(copy), flip(at))
-        // A commit whose own checksum is wrong is proved by the frame after the next commit.
-        if (frame === proved && at === start + 18) continue
-        expect(walDamage(wal(copy)), `frame ${frame}, byte ${at - start}`).toContain(`frame ${frame} of`)
-        rmSync(copy, { recursive: true })
-      }
-    }
-    change(wal(directory), flip(32 + FRAME_BYTES + 500))
-    expect((await refusalOf(openIn(directory))).code).toBe('log_end_lost')
-  })
-
-  test('is refused to archives and to copies, too', async () => {
-    const directory = await killed()
-    rmSync(wal(directory))
-    const file = join(directory, 'events.db')
-    expect(() => requireEnd(file)).toThrow(/lost its end/)
-    expect(() => shrinkLog(file)).toThrow(/lost its end/)
-  })
-
   test('is not said of one that somebody else holds at that moment', async () => {
     const directory = await killed()
     const holder = new DatabaseSync(join(directory, 'events.db'))
@@ -246,72 +203,10 @@ describe('an end that is nobody’s loss starts silently', () => {
     change(wal(directory), (all) =>
       Buffer.concat([all, all.subarray(32, 32 + FRAME_BYTES), Buffer.alloc(3_000, 7)]),
     )
-    expect(walDamage(wal(directory))).toBeUndefined()
     expect(await lengthOf(await openIn(directory))).toBe(2 * APPENDS)
   })
 
-  test('a machine that went down in a commit, whichever of its frames came to the disk', async () => {
-    const directory = await killed()
-    // The note was as old as it was last written to the disk: one commit before.
-    const [last = 0, before = 0] = commits(directory).toReversed()
-    rmSync(note(directory))
-    expect(last - before).toBeGreaterThan(1)
-    for (let kept = 0; kept < 2 ** Math.min(6, last - before) - 1; kept++) {
-      const copy = copyOf(directory)
-      change(wal(copy), (all) => {
-        for (let frame = before + 1; frame <= last; frame++)
-          if ((kept & (1 << (frame - before - 1))) === 0)
-            all.fill(0, 32 + (frame - 1) * FRAME_BYTES, 32 + frame * FRAME_BYTES)
-        return undefined
-      })
-      expect(walDamage(wal(copy)), `frames ${kept.toString(2)}`).toBeUndefined()
-      rmSync(copy, { recursive: true })
-    }
-    change(wal(directory), (all) => all.fill(0, 32 + before * FRAME_BYTES, 32 + (before + 1) * FRAME_BYTES))
-    expect(await lengthOf(await openIn(directory))).toBe(2 * APPENDS - 2)
-  })
-
-  test('frames of before the write-ahead log began anew', async () => {
-    const file = join(root, 'plain.db')
-    const db = new DatabaseSync(file)
-    prepareWriter(db)
-    const fill = (rows: number): void => {
-      for (let n = 0; n < rows; n++)
-        db.exec(
-          "INSERT INTO event (stream, revision, type, schema, id, data, meta, at) SELECT 's', count(*), 't', 1, count(*), hex(randomblob(9000)), '{}', '' FROM event",
-        )
-    }
-    fill(20)
-    // The next commit begins at the front again, over what was there.
-    db.exec('PRAGMA wal_checkpoint(RESTART)')
-    fill(3)
-    cpSync(`${file}-wal`, join(root, 'after.wal'))
-    expect(walDamage(join(root, 'after.wal'))).toBeUndefined()
-    change(join(root, 'after.wal'), flip(32 + 600))
-    expect(walDamage(join(root, 'after.wal'))).toContain('frame 1 of')
-    db.close()
-  })
-
-  test('frames of transactions that were undone', async () => {
-    const file = join(root, 'spilled.db')
-    const db = new DatabaseSync(file)
-    prepareWriter(db)
-    db.exec('PRAGMA cache_size = 2')
-    const insert =
-      "INSERT INTO event (stream, revision, type, schema, id, data, meta, at) SELECT 's', count(*), 't', 1, count(*), hex(randomblob(9000)), '{}', '' FROM event"
-    for (let round = 0; round < 6; round++) {
-      db.exec('BEGIN')
-      for (let n = 0; n < 30 - 4 * round; n++) db.exec(insert)
-      db.exec('ROLLBACK')
-      db.exec(insert)
-    }
-    cpSync(`${file}-wal`, join(root, 'after.wal'))
-    expect(readFileSync(join(root, 'after.wal')).length).toBeGreaterThan(40 * FRAME_BYTES)
-    expect(walDamage(join(root, 'after.wal'))).toBeUndefined()
-    db.close()
-  })
-
-  test('a log of an earlier release, which has no note, and one that was just restored', async () => {
+  test('a log without a note, as one that was just restored', async () => {
     const directory = await killed()
     rmSync(note(directory))
     const store = await openIn(directory)
@@ -320,16 +215,6 @@ describe('an end that is nobody’s loss starts silently', () => {
     expect(readFileSync(note(directory), 'utf8')).toMatch(
       new RegExp(`^ +${2 * APPENDS + 1} [0-9a-f-]{36}\n$`),
     )
-  })
-
-  test('a write-ahead log whose checksums are taken over words with their highest byte first', async () => {
-    const directory = await killed()
-    change(wal(directory), withBigEndianSums)
-    expect(walDamage(wal(directory))).toBeUndefined()
-    const damaged = copyOf(directory)
-    change(wal(damaged), flip(32 + FRAME_BYTES + 700))
-    expect(walDamage(wal(damaged))).toContain('frame 2 of')
-    expect(await lengthOf(await openIn(directory))).toBe(2 * APPENDS)
   })
 })
 
@@ -356,25 +241,3 @@ test('a note that says nothing is refused with what to do', async () => {
   expect(refusal.code).toBe('log_end_lost')
   expect(refusal.nextStep).toContain(`delete ${note(directory)}`)
 })
-
-/** The same write-ahead log as a machine with the other order of bytes would have written it; SQLite reads both. */
-function withBigEndianSums(bytes: Buffer): undefined {
-  const sum = ([a, b]: readonly [number, number], from: number, to: number): [number, number] => {
-    for (let at = from; at < to; at += 8) {
-      a = (a + bytes.readUInt32BE(at) + b) >>> 0
-      b = (b + bytes.readUInt32BE(at + 4) + a) >>> 0
-    }
-    return [a, b]
-  }
-  const put = ([a, b]: readonly [number, number], at: number): void => {
-    bytes.writeUInt32BE(a, at)
-    bytes.writeUInt32BE(b, at + 4)
-  }
-  bytes.writeUInt32BE(0x377f0683, 0)
-  let chain = sum([0, 0], 0, 24)
-  put(chain, 24)
-  for (let start = 32; start + FRAME_BYTES <= bytes.length; start += FRAME_BYTES) {
-    chain = sum(sum(chain, start, start + 8), start + 24, start + FRAME_BYTES)
-    put(chain, start + 16)
-  }
-}

@@ -6,7 +6,6 @@ import { type NewestEvent, readNewest } from './newest-position.ts'
 import { isDamage } from './row-sum.ts'
 import { WAITS_FOR_OTHERS } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
-import { walDamage } from './wal-damage.ts'
 
 /** A loss that the operator accepted. */
 export interface LostEnd {
@@ -34,7 +33,7 @@ const MADE_BESIDE_A_LOG = [
 export function requireWholeLog(file: string, acceptedEnd?: number): LostEnd | undefined {
   requireNoneLost(file)
   if (isMissing(file)) return undefined
-  return requireEnd(file, walDamage(`${file}-wal`), acceptedEnd)
+  return requireEnd(file, acceptedEnd)
 }
 
 const isMissing = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
@@ -55,17 +54,12 @@ export function requireNoneLost(file: string): void {
  * Compares where a log ends with what was noted beside it, also while the service writes to it. @throws ServiceError
  * `log_end_lost`
  */
-export function requireEnd(file: string, damaged?: string, acceptedEnd?: number): LostEnd | undefined {
+export function requireEnd(file: string, acceptedEnd?: number): LostEnd | undefined {
   const noted = readNewest(dirname(file))
-  if (noted === undefined && damaged === undefined) return undefined
+  if (noted === undefined) return undefined
   const end = lookAtEnd(file, noted, acceptedEnd !== undefined)
-  if (end.isWhole && damaged === undefined) return undefined
-  const damage = [
-    ...(damaged === undefined ? [] : [`the write-ahead log ${file}-wal is damaged: ${damaged}`]),
-    ...(noted === undefined || end.isWhole
-      ? []
-      : [`position ${noted.position} was durable, and its event ${noted.id} is not there`]),
-  ].join('; ')
+  if (end.isWhole) return undefined
+  const damage = `position ${noted.position} was durable, and its event ${noted.id} is not there`
   if (end.fault === undefined && end.at > 0 && acceptedEnd === end.at)
     return { endsAt: end.at, noted, damage }
   const state = end.fault ?? `what is left ends at position ${end.at}`

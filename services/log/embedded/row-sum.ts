@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
@@ -6,24 +5,18 @@ import { rowOf, type StoredRow } from './stored-row.ts'
 
 const COLUMNS = 'position, stream, revision, type, schema, id, at'
 
-/** A row as {@link eventsWithSums} selects it: last the checksum, null where none was taken yet. */
+/** A row as {@link EVENTS} selects it: last the checksum, null where the event was erased. */
 export type SummedRow = [...StoredRow, sum: number | null]
 
 /** CRC-32, which differs wherever no more than four neighbouring bytes changed. @param bytes of the data, where at hand */
 export const sumOf = (row: StoredRow, bytes: Uint8Array | string = row[7]): number =>
   crc32(`\t${row[8]}`, crc32(bytes, crc32(`${row.slice(0, 7).join('\t')}\t`)))
 
-/** Selects events with their checksums. A log that this release never wrote to has none. */
-export function eventsWithSums(db: DatabaseSync, hint = '', columns = `${COLUMNS}, data, meta`): string {
-  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'event_sum'").get() !== undefined
-  return isThere
-    ? `SELECT ${columns}, sum FROM event ${hint} LEFT JOIN event_sum USING (position)`
-    : `SELECT ${columns}, NULL FROM event ${hint}`
-}
+/** Selects events with their checksums. */
+export const EVENTS = `SELECT ${COLUMNS}, data, meta, sum FROM event`
 
-/** As {@link eventsWithSums}, each as the bytes of which its checksum is taken: one value costs less than nine. */
-export const eventsAsBytes = (db: DatabaseSync): string =>
-  eventsWithSums(db, '', `CAST(concat_ws(char(9), ${COLUMNS}, data, meta) AS BLOB)`)
+/** As {@link EVENTS}, each as the bytes of which its checksum is taken: one value costs less than nine. */
+export const EVENTS_AS_BYTES = `SELECT CAST(concat_ws(char(9), ${COLUMNS}, data, meta) AS BLOB), sum FROM event`
 
 /** Takes the checksum off a row. @throws ServiceError `log_damaged` where the row is not what was written */
 export function sound(row: SummedRow | [bytes: Uint8Array, sum: number | null]): StoredRow {

@@ -29,11 +29,9 @@ const FIELDS = 9
 export const textOf = (rows: readonly StoredRow[]): string =>
   rows.map((row) => row.join('\t')).join('\n') + (rows.length === 0 ? '' : '\n')
 
-/** A row that has been parted at its tabs; the mark of archived data has one, too. */
+/** A row that has been parted at its tabs. */
 export function rowOf(fields: readonly string[]): StoredRow {
-  const [position, stream = '', revision, type = '', schema, id = '', at = ''] = fields
-  const [data = '', meta = ''] =
-    fields.length > FIELDS ? [fields.slice(7, -1).join('\t'), fields.at(-1)] : fields.slice(7)
+  const [position, stream = '', revision, type = '', schema, id = '', at = '', data = '', meta = ''] = fields
   return [Number(position), stream, Number(revision), type, Number(schema), id, at, data, meta]
 }
 

@@ -1,8 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { isArchivedData } from './archive-block.ts'
-import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
-import { eventsWithSums, isDamage, logDamaged, reading, type SummedRow, sound } from './row-sum.ts'
+import { EVENTS, isDamage, logDamaged, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
 
@@ -20,12 +18,9 @@ export type StoredRows = ReturnType<typeof openStoredRows>
  */
 export function openStoredRows(file: string) {
   const { db, statements } = open(file)
-  const contents = openArchivedContents(db, archiveFolder(file))
 
   const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
-    reading(() => statement.all(...values) as unknown as SummedRow[]).map((row) =>
-      filled(sound(row), contents),
-    )
+    reading(() => statement.all(...values) as unknown as SummedRow[]).map(sound)
   const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
     rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
 
@@ -50,13 +45,6 @@ export function openStoredRows(file: string) {
   }
 }
 
-function filled(row: StoredRow, contents: ArchivedContents): StoredRow {
-  const [position, stream, revision, type, schema, id, at, data, meta] = row
-  if (!isArchivedData(data)) return row
-  const whole = contents.filled({ position, id, data, meta })
-  return [position, stream, revision, type, schema, id, at, whole.data, whole.meta]
-}
-
 function open(file: string) {
   try {
     const db = new DatabaseSync(file, { readOnly: true })
@@ -67,19 +55,18 @@ function open(file: string) {
       return statement
     }
     const range = 'position > ? AND position <= ?'
-    const events = eventsWithSums(db)
     return {
       db,
       statements: {
         head: prepare('SELECT max(position) FROM event'),
-        page: prepare(`${events} WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`),
-        everything: prepare(`${events} WHERE ${range} ORDER BY position LIMIT ?`),
+        page: prepare(`${EVENTS} WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`),
+        everything: prepare(`${EVENTS} WHERE ${range} ORDER BY position LIMIT ?`),
         // Streams are looked up by their index: they are few in a log that is long.
         keys: prepare(
-          `${eventsWithSums(db, 'INDEXED BY event_by_stream')}
+          `${EVENTS} INDEXED BY event_by_stream
            WHERE ${IS_ERASABLE} AND ${range} ORDER BY position LIMIT ?`,
         ),
-        find: prepare(`${events} WHERE stream = ? AND revision = ?`),
+        find: prepare(`${EVENTS} WHERE stream = ? AND revision = ?`),
       },
     }
   } catch (error) {

@@ -61,8 +61,6 @@ export interface Projector {
   inService(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
-  /** Makes the damaged file of the read models anew: each refuses questions until it is built. */
-  rebuild(what: string): void
   close(): Promise<void>
 }
 
@@ -125,7 +123,6 @@ export function startProjector(options: ProjectorOptions): Projector {
     async caughtUp() {
       await Promise.all(runs.map((run) => run.caughtUp))
     },
-    rebuild: (what) => options.tables.remake(what),
     async close() {
       passes.flush()
       ending.abort()

@@ -74,7 +74,6 @@ export function openRowTables(file: string, logId: string) {
   }
 
   return {
-    remake: (what: string): void => files.remake(what),
     /** Called when damaged rows are thrown away: those of one version, or all. */
     onRemade: (told: DamageListener): void => {
       listener = told

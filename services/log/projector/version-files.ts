@@ -108,10 +108,6 @@ export class VersionFiles {
     })
   }
 
-  remake(what: string): void {
-    this.#main.remake(what)
-  }
-
   empty(): void {
     this.#forget()
     this.#main.change(() => dropAll(this.#main.db))

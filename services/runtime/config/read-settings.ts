@@ -76,10 +76,6 @@ function checkTogether(settings: Settings): Settings {
       `EVENTSTORE_URL names a log that outlives this machine, and SEALING_KEY, without which nobody can open it again, is not set. Set the same one for every process (openssl rand -base64 32) and keep it with the backups; a log that was begun without it has its key in the file ${settings.DATA_DIR}/${settings.MARKET}/sealing.key`,
     )
   }
-  if (settings.EVENTSTORE_URL !== undefined && settings.ARCHIVE_AFTER_DAYS > 0)
-    throw invalidError(
-      'ARCHIVE_AFTER_DAYS is set, and EVENTSTORE_URL too: that store keeps events whole and has no archive. Leave one of them out',
-    )
   requireAddressToSend(settings)
   return settings
 }

@@ -114,25 +114,6 @@ export const SETTINGS = defineSettings({
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
     example: './data',
   },
-  ARCHIVE_AFTER_DAYS: {
-    schema: decimal(/^\d{1,5}$/)
-      .pipe(z.number())
-      .default(0),
-    help: 'Embedded store: days after which the data of verdicts and outcomes is moved into compressed files in the folder `archive` beside the log, at the start and each day, as `signal archive` does it; 0 moves none. Default: 0.',
-    example: '90',
-  },
-  READ_MODEL_SNAPSHOTS: {
-    schema: z.string().min(1).max(1_024).optional(),
-    help: 'Where snapshots of the read models lie that a process without any begins with: a folder that processes share, or s3://bucket/prefix, with credentials as `signal backup` takes them from the environment. Processes with this log and release take one in turn. Default: none, read models are built from the log.',
-    example: 's3://signal-backups/read-models',
-  },
-  READ_MODEL_SNAPSHOT_MINUTES: {
-    schema: decimal(/^\d{1,5}$/)
-      .pipe(z.number().min(1))
-      .default(60),
-    help: 'Minutes after which a snapshot of the read models is followed by another. Default: 60.',
-    example: '60',
-  },
   ROLES: {
     schema: listOf(z.enum(ROLES)).default([...ROLES]),
     help: `What this process does: ${ROLES.join(', ')}. Default: all. Fewer than all need EVENTSTORE_URL, so that the processes share a store.`,
