@@ -123,14 +123,6 @@ export const LIMITS = {
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
   noteCharacters: 160_000,
-  /** A timestamp of OpenTimestamps, in base64: some calendars, a few hundred bytes each. */
-  timestampCharacters: 40_000,
-  /** Calendars that are asked. */
-  calendars: 8,
-  /** Anchors of an answer. */
-  anchorsPerPage: 100,
-  /** Witnesses of a policy. */
-  witnesses: 32,
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,

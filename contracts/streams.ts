@@ -47,11 +47,6 @@ export const LOG_KEYS_STREAM = 'log-keys'
 /** Its checkpoints. */
 export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
 
-export const LOG_COSIGNATURES_STREAM = 'log-cosignatures'
-
-/** Other places to which its checkpoints were copied. */
-export const LOG_ANCHORS_STREAM = 'log-anchors'
-
 /** @example sealedStream('HL') === 'sealed-HL' */
 export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
 

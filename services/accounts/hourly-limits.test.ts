@@ -159,9 +159,7 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'scan-{exchange}.universe': null,
   'scan-{exchange}.{timeframe}': null,
   'sealed-{exchange}': null,
-  'log-anchors': null,
   'log-checkpoints': null,
-  'log-cosignatures': null,
   'log-keys': null,
   'lease-{group}': null,
 }

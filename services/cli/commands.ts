@@ -16,7 +16,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   'track-record': async () => [(await import('./analyst/track-record.ts')).trackRecordCommand],
   doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
   log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],
-  witness: async () => [(await import('./log/witness.ts')).witnessCommand],
   backup: async () => [(await import('./log/backup.ts')).backupCommand],
   restore: async () => [(await import('./log/restore.ts')).restoreCommand],
   store: async () => [(await import('./log/store-copy.ts')).storeCopyCommand],

@@ -12,7 +12,6 @@ import type { Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
-import { useOpenApi } from '../console/openapi/openapi-routes.ts'
 import { errorPage } from '../console/pages/error-page.ts'
 import type { PageFrame } from '../console/pages/layout.ts'
 import { createOwnClient, isOwnRequest } from '../console/pages/own-client.ts'
@@ -20,7 +19,6 @@ import { sendPage } from '../console/pages/send-page.ts'
 import { assetRoutes } from '../console/routes/assets.ts'
 import { boardPages } from '../console/routes/board-pages.ts'
 import { type DocsRoutesOptions, docsRoutes } from '../console/routes/docs.ts'
-import type { OperatorPagesAdmin } from '../console/routes/operator-pages.ts'
 import { pages } from '../console/routes/pages.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../console/routes/verify.ts'
 import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/answer-headers.ts'
@@ -35,6 +33,7 @@ import {
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
+import { useOpenApi } from '../http/openapi/openapi-routes.ts'
 import {
   type AwaitPosition,
   createAwaitPosition,
@@ -105,7 +104,7 @@ export interface ServerOptions
     | (Omit<PaidRoutesOptions, 'addressOf'> &
         PaymentRoutesOptions &
         OperatorPaymentRoutesOptions &
-        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
+        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'>)
     | undefined
   readonly knowledge?: (KnowledgeRoutesOptions & Omit<DocsRoutesOptions, 'frame'>) | undefined
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
@@ -312,9 +311,6 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
   await app.register(pages, {
     ...all,
     client: createOwnClient(app, edge.addressOf, edge.ownProof),
-    now: Date.now,
-    paymentAdmin: payments?.paymentAdmin,
-    subscriptions: webhooks?.subscriptions,
     oauth: accounts && { ...accounts, addressOf: edge.addressOf },
     hasWebhooks: webhooks !== undefined,
   })

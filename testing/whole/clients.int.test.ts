@@ -48,7 +48,7 @@ const run = promisify(execFile)
 
 /** Runs a program of Python with the client, and returns the JSON that it prints. */
 async function python(program: string, input: unknown = null): Promise<unknown> {
-  const script = `import asyncio, json, sys\nfrom signal_client import *\nfrom signal_client.aio import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
   const environment = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
   const { stdout } = await run('python3', ['-c', script, JSON.stringify(input)], { env: environment })
   return JSON.parse(stdout)
@@ -435,24 +435,14 @@ try:
 except Refusal as refusal:
     away = [refusal.code, "/readyz" in (refusal.next_step or "")]
 rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
-async def together():
-    waiting = AsyncSignalClient(given["url"])
-    answer = await waiting.get_trade_call(coin="BTC", timeframe="1m")
-    ids = [row["verdict_id"] async for row in waiting.replay(end=given["end"])]
-    try:
-        await waiting.get_trade_call(coin="NOBODY")
-    except Refusal as refusal:
-        return [answer["coin"] == "BTC", ids == rows, refusal.code]
-awaited = asyncio.run(together())
 live = signals.follow(after=given["after"])
-print(json.dumps({"awaited": awaited, "coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
+print(json.dumps({"coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
       { url, end: rows.at(-1)?.bar_close, after: rows[0]?.cursor },
     )) as Record<string, unknown>
     const ids = (await take(client().replay({ to: rows.at(-1)?.bar_close ?? '' }))).map(
       ({ verdict_id: id }) => id,
     )
     expect(found).toEqual({
-      awaited: [true, true, 'unknown_coin'],
       coin: 'BTC',
       code: 'unknown_coin',
       away: ['given_up', true],

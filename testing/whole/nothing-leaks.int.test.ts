@@ -324,7 +324,7 @@ async function usePages(): Promise<void> {
   const [cookie = ''] = /\b[\w-]+=ses_\w+/.exec(text) ?? expect.fail(`no session: ${text}`)
   note('session', cookie.slice(cookie.indexOf('=') + 1))
   const headers = { cookie, accept: 'text/html' }
-  for (const path of ['/account', '/webhooks', '/webhooks/new', '/operator', '/', '/nowhere', '/webhooks/7'])
+  for (const path of ['/account', '/webhooks', '/webhooks/new', '/', '/nowhere', '/webhooks/7'])
     await ask(path, { headers })
   await ask('/account/keys', {
     headers: { ...headers, origin: 'https://evil.example' },

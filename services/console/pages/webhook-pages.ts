@@ -174,7 +174,7 @@ ${pager(path, after, attempts.next, { others: { ...sought }, at: '#deliveries' }
 ${replayPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
-<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
+<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi.json">all of it</a>.</p>`,
   }
 }
 

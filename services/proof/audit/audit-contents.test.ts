@@ -25,7 +25,7 @@ const outcome = { exchange, coin, timeframe, verdictId, barClose, validUntil, ..
 
 test('an audit holds of an outcome only the fields that its race is compared by', () => {
   const findings = createFindings()
-  const context = { origin: 'log', traces: [], silences: [], now: validUntil }
+  const context = { origin: 'log', seen: undefined, now: validUntil }
   const contents = new AuditedContents(findings, context)
   const events = [
     newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),
@@ -52,7 +52,7 @@ test('an outcome takes 80 bytes outside of the heap, and is what it was', () => 
 
 test('an outcome with a text in the place of a number is a wrong one, though the number would be right', () => {
   const findings = createFindings()
-  const contents = new AuditedContents(findings, { origin: 'log', traces: [], silences: [], now: validUntil })
+  const contents = new AuditedContents(findings, { origin: 'log', seen: undefined, now: validUntil })
   const disguised = { ...outcome, entryPrice: '100' }
   const events = [
     newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),

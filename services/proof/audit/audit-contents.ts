@@ -17,8 +17,7 @@ import type { Findings } from './finding.ts'
 import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
 import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
-import { type Delays, Timeliness } from './timeliness.ts'
-import type { Silence, Trace } from './traces.ts'
+import { type Delays, type Seen, Timeliness } from './timeliness.ts'
 
 interface SeriesState {
   readonly series: Series
@@ -89,8 +88,8 @@ const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 /** Facts that an audit has from elsewhere than the log. */
 export interface AuditContext {
   readonly origin: string
-  readonly traces: readonly Trace[]
-  readonly silences: readonly Silence[]
+  /** The state that the former audit kept. */
+  readonly seen: Seen | undefined
   /** Unix milliseconds. */
   readonly now: number
 }
@@ -117,7 +116,7 @@ export class AuditedContents {
     this.#findings = findings
     this.#context = context
     this.#sealed = new SealedDays(findings)
-    this.#timeliness = new Timeliness(findings, context.traces, context.silences)
+    this.#timeliness = new Timeliness(findings, context.seen)
   }
 
   /**

@@ -119,11 +119,9 @@ export function parseCheckpoint(text: string): Checkpoint {
   return { origin, size: Number(size), root: hash }
 }
 
-/** The bytes to sign, by the type of the key: the text itself, or the statement of a cosigner at a time. */
+/** The bytes to sign, by the type of the key: the text itself, or a statement about the tree at a time. */
 function signedText({ origin, size, root }: Checkpoint, text: string, key: Verifier, time: number): Buffer {
   if (key.type === SIGNATURE_TYPES.ed25519) return Buffer.from(text)
-  if (key.type === SIGNATURE_TYPES.ed25519Cosignature)
-    return Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
   return Buffer.concat([
     Buffer.from('subtree/v1\n\0'),
     prefixed(key.name),

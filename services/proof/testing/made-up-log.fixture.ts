@@ -6,7 +6,7 @@ import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogu
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { appendFacts, rangeIn, verdictRecorded } from '../../../projections/given-events.fixture.ts'
+import { appendFacts, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { logCheckpoints } from '../../../projections/index.ts'
 import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
@@ -74,10 +74,8 @@ export async function openMadeUpLog(
       folded = event.position
     }
   }
-  const rows = rangeIn(checkpointRows.entries)
   const log = {
     directory,
-    rows,
     store,
     tree,
     row: (key: string) => checkpointRows.get(key),
@@ -87,7 +85,6 @@ export async function openMadeUpLog(
       store,
       tree,
       row: (key) => checkpointRows.get(key),
-      rows,
       marketNow: options.marketNow ?? (() => NOW),
     }),
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {
