@@ -1,6 +1,5 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
 import type { FactOf } from '../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import { type AppFact, evolveApps, type Grant, isAppFact } from './oauth/app-state.ts'

@@ -93,7 +93,7 @@ const ROOM_RETRY_AFTER_S = 5
 
 /** Payments over the log. */
 export function createPayments(options: PaymentsOptions): RunningPayments {
-  const { on, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed } = options
+  const { on, index, payTo, offersGateway, taking, recovery, sleep, elapsed } = options
   const ending = new AbortController()
   const { signal } = ending
   const parts = partsOf(options, signal)

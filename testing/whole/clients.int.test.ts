@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { createHmac, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +25,6 @@ import {
   verifyWebhook,
 } from '../../clients/typescript/src/index.ts'
 import type { BarsAnswer } from '../../contracts/bars-answer.ts'
-import { BASE } from '../../contracts/chain.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../contracts/payment-answers.ts'

@@ -43,7 +43,6 @@ export async function openPayments(deps: CallerDeps) {
     : undefined
   if (demo !== undefined) onClose(() => demo.stop())
   const rails = await openRails(settings, demo, publicUrl)
-  const { on } = rails
   const index = projector && createPaymentIndex(projector)
   const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aWebhookEdge, URL, type WebhookEdge } from '../../http/testing/webhook-edge.fixture.ts'
-import { createSign } from '../../webhooks/index.ts'
 
 const HOSTILE = '</pre><script>alert(1)</script>'
 let edge: WebhookEdge

@@ -6,8 +6,6 @@ import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
-const HOUR_MS = 3_600_000
-
 useDispatchWorld()
 
 describe('a signal', () => {
