@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { accountId, sha256, timeMs } from './field-schemas.ts'
-import type { JsonObject } from './json.ts'
 import { tierSchema } from './plans.ts'
 
 const stream = 'account-{account}'
@@ -33,7 +32,6 @@ export const OwnerMailed = defineEvent({
   summary:
     'A notice is mailed to the owner; it stands before the mail, so that an hour sends no more than it may.',
   data: z.object({ accountId }),
-  formats: { 1: 4 },
 })
 
 export const SignInRequested = defineEvent({
@@ -55,17 +53,12 @@ export const SignInConfirmed = defineEvent({
   data: z.object({ accountId, requestId: z.uuid() }),
 })
 
-/** The owner's name for a key. It may say anything, so it is sealed under the key of the account. */
-const keyLabelSchema = z.union([
-  z.strictObject({ sealed: z.string().min(1).max(1_024) }),
-  /** Keys without a label, and keys issued before labels were sealed. */
-  z.strictObject({ text: z.string().max(64) }),
-])
+/** The owner's name for a key, null without one. It may say anything, so it is sealed under the key of the account. */
+const keyLabelSchema = z.strictObject({ sealed: z.string().min(1).max(1_024) }).nullable()
 export type KeyLabel = z.infer<typeof keyLabelSchema>
 
 export const KeyIssued = defineEvent({
   type: 'KeyIssued',
-  schema: 2,
   stream,
   summary:
     'An API key was issued. It was shown once; its SHA-256 and its first characters are kept. Its label is sealed under the key of the account.',
@@ -76,10 +69,6 @@ export const KeyIssued = defineEvent({
     hint: z.string().min(1).max(16),
     label: keyLabelSchema,
   }),
-  upcasters: { 1: ({ label, ...data }) => ({ ...data, label: { text: label ?? '' } }) },
-  formats: { 2: 2 },
-  // Version 1 has it in clear, which it is not made for the sake of who reads no other.
-  downcasters: { 2: ({ label, ...data }) => ({ ...data, label: (label as JsonObject)['text'] ?? '' }) },
 })
 
 export const KeyRevoked = defineEvent({
@@ -95,7 +84,6 @@ export const SessionBegun = defineEvent({
   summary:
     "A browser signed in to the console. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
   data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
-  formats: { 1: 3 },
 })
 
 export const SessionSeen = defineEvent({
@@ -104,7 +92,6 @@ export const SessionSeen = defineEvent({
   summary:
     'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
   data: z.object({ accountId, sessionId: z.uuid() }),
-  formats: { 1: 3 },
 })
 
 export const SessionEnded = defineEvent({
@@ -113,7 +100,6 @@ export const SessionEnded = defineEvent({
   summary:
     'A session no longer applies: its browser signed out, the owner ended it, it had expired, or it gave way to a newer one.',
   data: z.object({ accountId, sessionId: z.uuid(), reason: z.string().min(1).max(200) }),
-  formats: { 1: 3 },
 })
 
 export const PlanStarted = defineEvent({

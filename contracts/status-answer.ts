@@ -29,7 +29,6 @@ export const statusContentSchema = z.strictObject({
       .describe(
         'Releases of the processes that hold shared work, by their leases: a process that does none is not among them, and one of a release before this field has null. Null while the store is away',
       ),
-    log_format: count,
     processes: count
       .nullable()
       .describe('Processes that hold shared work, by their leases; null while the store is away'),

@@ -6,7 +6,6 @@ import {
   EVENT_CATALOGUE,
   type EventType,
   OutcomeLabelled,
-  RegimeShifted,
   type ServiceEvent,
   VerdictRecorded,
   VerdictsMissing,
@@ -17,7 +16,6 @@ import { type SpeechChange, type SpeechRestored, type SpeechWithdrawn } from '..
 import type { Outcome } from '../contracts/outcome.ts'
 import { type Position, START } from '../contracts/position.ts'
 import { QuotaDebited } from '../contracts/quota-events.ts'
-import type { Regime } from '../contracts/regime.ts'
 import {
   accountStream,
   chatStream,
@@ -68,13 +66,6 @@ export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
     stream: verdictStream(data),
     event: newEvent(VerdictRecorded, { id: data.verdictId, data, meta: META }),
   }
-}
-
-/** A shift to the regime of a verdict. */
-export function regimeShifted(priorRegime: Regime, change: Partial<Verdict> = {}): Fact {
-  const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = aVerdict(change)
-  const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
-  return { stream: verdictStream(data), event: newEvent(RegimeShifted, { id: verdictId, data, meta: META }) }
 }
 
 /** Bars of an hourly series that have no verdict. */

@@ -15,7 +15,7 @@ const key = (n: number) => ({
   keyId: `key-${n}`,
   keyHash: hashOf(String(n)),
   hint: `sk_live_${n}…`,
-  label: { text: '' },
+  label: null,
 })
 
 const opened = (generation = 0): AccountFact => ({

@@ -23,7 +23,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   keys: async () => (await import('./operator/keys.ts')).keyCommands,
   accounts: async () => (await import('./operator/accounts.ts')).accountCommands,
   webhooks: async () => (await import('./operator/webhooks.ts')).webhookCommands,
-  'log-format': async () => (await import('./log/log-format.ts')).logFormatCommands,
   payments: async () => (await import('./operator/payments.ts')).paymentCommands,
 }
 

@@ -50,7 +50,6 @@ import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/r
 import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from '../http/routes/operator-accounts.ts'
-import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from '../http/routes/operator-log-format.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from '../http/routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from '../http/routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from '../http/routes/operator-webhooks.ts'
@@ -89,7 +88,6 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    OperatorLogFormatOptions,
     Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'>,
     Pick<ListenOptions, 'rankAt'> {
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
@@ -285,7 +283,7 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   if (transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog })
   if (status !== undefined) await register(app, { ...all, status }, [statusRoutes])
-  await register(app, all, [usageRoutes, operatorToolRoutes, operatorLogFormatRoutes])
+  await register(app, all, [usageRoutes, operatorToolRoutes])
 }
 
 /** Routes of accounts, payments, the documentation, webhooks and agents, and the pages over them. */

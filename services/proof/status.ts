@@ -13,7 +13,6 @@ import {
 
 export interface StatusOptions {
   readonly version: string
-  readonly logFormat: () => number
   /** The read model of losses. */
   readonly rows: {
     get(key: string): JsonObject | undefined
@@ -54,7 +53,6 @@ async function signedStatus({ rows, ...options }: StatusOptions, at: number): Pr
     position: rows.position(),
     service: {
       version: options.version,
-      log_format: options.logFormat(),
       versions,
       processes: versions && versions.reduce((sum, { processes }) => sum + processes, 0),
     },

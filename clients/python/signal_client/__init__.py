@@ -932,7 +932,7 @@ class ProofInvalid(Exception):
 
 
 KINDS = {
-    "StoreInitialised": 0,
+    "LogBegun": 0,
     "VerdictRecorded": 1,
     "OutcomeLabelled": 2,
     "VerdictsMissing": 3,

@@ -278,15 +278,15 @@ describe('a log that signs everything correctly is found out when it', () => {
     const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
     const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
     const { sha256 } = modelFile()
-    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256, 5)
+    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
     const same = { differences: [], hasSameInputs: true }
     expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
     expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
     expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
     expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
-    expect(await recompute(verdict, '00'.repeat(32), 5)).toMatch(/not that of this release/)
+    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
     const few = auditTools({ get: async () => undefined })
-    expect(await few.recompute(verdict, sha256, 5)).toMatch(/^not all the bars/)
+    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
   })
 
   test('gives a verdict two outcomes', async () => {
@@ -307,37 +307,6 @@ describe('a log that signs everything correctly is found out when it', () => {
           ]),
     ])
     expect(fraudsOf(await auditOf(log))).toEqual(['wrong_outcome'])
-  })
-})
-
-describe('of a log of a former release', () => {
-  const formerly = (fact: Fact): Fact =>
-    isVerdict(fact) ? { ...fact, event: { ...fact.event, schema: 3 } } : fact
-  /** Former recorders marked what stood after the end of its window. */
-  const holdBack = ({ coin }: Verdict): number => (coin === 'ETH' ? 6 * HOUR_MS : 0)
-  const unmarked = (verdict: Verdict): Verdict => ({ ...verdict, recordedLate: false })
-  const former = () => recordMarket({ series: ALL, holdBack, alter: unmarked }).map(formerly)
-
-  test('no verdict is called late that was recorded within its window; that is said to be unchecked', async () => {
-    const report = await auditOf(await publish(former()))
-    expect(report.findings).toEqual([])
-    expect(report.unchecked).toContainEqual(
-      expect.stringMatching(/^whether \d+ verdicts of a former release/),
-    )
-    expect(report.doubts).toContainEqual(
-      expect.stringMatching(/^\d+ verdicts stand after a bar that decided/),
-    )
-  })
-
-  test('the rule of today holds from the first verdict of this release on, whatever others say then', async () => {
-    const facts = former()
-    const first = facts.findIndex((fact) => isVerdict(fact) && fact.at > START + 24 * HOUR_MS)
-    const raised = facts.map((fact, index) =>
-      index === first ? { ...fact, event: { ...fact.event, schema: 4 } } : fact,
-    )
-    const { counts, findings } = await auditOf(await publish(raised))
-    expect(Object.keys(counts)).toEqual(['backdated_verdict'])
-    expect(findings.every(({ index }) => (index ?? 0) > first)).toBe(true)
   })
 })
 

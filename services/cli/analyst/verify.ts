@@ -52,7 +52,7 @@ export const verifyCommand = defineCommand({
       const verdict = verdictSchema.parse(verification.event.data)
       const { anchorBar: from, barClose: to } = verdict
       const bars = source.bars(verdict, { from, to }, signal)
-      const found = await recomputeVerdict(verdict, bars, verification.event.schema)
+      const found = await recomputeVerdict(verdict, bars)
       for (const { field, recorded, recomputed } of found.differences)
         stdout.write(
           `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,

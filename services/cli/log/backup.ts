@@ -77,7 +77,7 @@ export const keysAt = (
 /** @throws ServiceError `store_mismatch` where the log was begun under another sealing key than the one at hand */
 export function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
   const event = decodeEvent(recordedOf(first))
-  if (event.type !== 'StoreInitialised' || fingerprint === undefined) return
+  if (event.type !== 'LogBegun' || fingerprint === undefined) return
   if (event.data.secretFingerprint === fingerprint) return
   throw new ServiceError('store_mismatch', {
     message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',

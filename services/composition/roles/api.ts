@@ -50,7 +50,6 @@ export async function openApi(parts: Parts) {
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),
-    logFormat: platform.format,
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,

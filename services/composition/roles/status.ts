@@ -26,7 +26,6 @@ export function statusOf(parts: Parts): ServerOptions['status'] {
         ? keepsNoReadModels
         : createStatus({
             version,
-            logFormat: () => platform.format.current(),
             rows: {
               get: (key) => reader.get(key),
               range: (range) => reader.range(range),

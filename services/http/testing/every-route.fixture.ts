@@ -20,7 +20,6 @@ const NO_LOSSES: StatusAnswer = {
   service: {
     version: '1.2.3',
     versions: [{ version: '1.2.3', processes: 1 }],
-    log_format: 1,
     processes: 1,
   },
   gaps: [],

@@ -32,7 +32,7 @@ test('an audit holds of an outcome only the fields that its race is compared by'
     newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }),
   ]
   for (const [index, event] of events.entries())
-    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>)
   expect(findings.counts()).not.toHaveProperty('wrong_outcome')
   expect(contents.end().series).toMatchObject([{ covered: barClose }])
   const outcomes = contents.end().series[0]?.outcomes ?? expect.fail('there is no series')
@@ -59,6 +59,6 @@ test('an outcome with a text in the place of a number is a wrong one, though the
     { ...newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }), data: disguised },
   ]
   for (const [index, event] of events.entries())
-    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>)
   expect(findings.counts()).toHaveProperty('wrong_outcome', 1)
 })

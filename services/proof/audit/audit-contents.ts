@@ -123,12 +123,11 @@ export class AuditedContents {
    * Takes the contents in the order of the entries.
    *
    * @param event undefined where it is not shown
-   * @param schema in which it was written
    */
-  take(index: number, entry: Entry, event: ServiceEvent | undefined, schema: number): void {
-    if (index === 0 && event?.type !== 'StoreInitialised')
+  take(index: number, entry: Entry, event: ServiceEvent | undefined): void {
+    if (index === 0 && event?.type !== 'LogBegun')
       this.#findings.add('second_log', 0, 'the log does not begin with the identity of its store')
-    if (event !== undefined) return this.#takeEvent(index, event, schema)
+    if (event !== undefined) return this.#takeEvent(index, event)
     this.#hidden.push({ index, opensAt: entry.opensAt })
     this.#hiddenTimes.add(entry.opensAt)
     if (entry.kind !== ENTRY_KINDS.VerdictRecorded && entry.opensAt === 0)
@@ -154,7 +153,7 @@ export class AuditedContents {
       delays,
       settled,
       doubts: [...timeliness.doubts, ...neighbours.doubts],
-      unchecked: [...timeliness.unchecked, ...neighbours.unchecked],
+      unchecked: neighbours.unchecked,
       series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
@@ -212,7 +211,7 @@ export class AuditedContents {
       )
   }
 
-  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>, schema: number): void {
+  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
     this.#counts.verdicts += 1
     const state = this.#stateOf(data)
     const { barClose, modelVersion } = data
@@ -233,7 +232,7 @@ export class AuditedContents {
     state.covered = barClose
     state.open.push(judged(data))
     this.#neighbours.takeVerdict(data, barClose)
-    if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
+    if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
   }
 
@@ -301,9 +300,9 @@ export class AuditedContents {
     this.#monitored.set(exchange, new Map(names.map((name) => [name, before?.get(name) ?? since])))
   }
 
-  #takeEvent(index: number, event: ServiceEvent, schema: number): void {
+  #takeEvent(index: number, event: ServiceEvent): void {
     switch (event.type) {
-      case 'StoreInitialised':
+      case 'LogBegun':
         if (index > 0)
           this.#findings.add('second_log', index, 'a second store begins in the midst of the log')
         this.#market = event.data.market
@@ -317,7 +316,7 @@ export class AuditedContents {
           )
         return
       case 'VerdictRecorded':
-        return this.#takeVerdict(index, event, schema)
+        return this.#takeVerdict(index, event)
       case 'VerdictsMissing':
         return this.#takeMissing(index, event)
       case 'OutcomeLabelled':

@@ -34,7 +34,7 @@ export interface AuditTools {
     bars: readonly Candle[],
   ) => JsonObject
   /** Computes a verdict again from its bars, with the model whose file hashes to that. */
-  readonly recompute: (verdict: Verdict, sha256: string, schema: number) => Promise<Recomputation>
+  readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
@@ -110,12 +110,11 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
 
   const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
   const sample = new Sample(options.random)
-  await readContents(options, log, findings, (index, entry, event, schema) => {
-    contents.take(index, entry, event, schema)
+  await readContents(options, log, findings, (index, entry, event) => {
+    contents.take(index, entry, event)
     if (event === undefined) return
     for (const { recount } of records) recount.take(index, event)
-    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA)
-      sample.take({ index, schema, verdict: event.data })
+    if (event.type === 'VerdictRecorded') sample.take({ index, verdict: event.data })
   })
   const { series: all, files, settled, ...found } = contents.end()
   const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
@@ -124,7 +123,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   unchecked.push(...contentGaps)
   const { recomputed, doubtful } = await checkOutcomes(all, options, findings, unchecked)
   const sampled = await sample.check(
-    ({ verdict, schema }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? '', schema),
+    ({ verdict }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
     findings,
     (done, of) => options.onProgress?.('sampled verdicts', done, of),
   )
@@ -148,9 +147,6 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   }
 }
 
-/** Verdicts of former schemas lack fields that are computed today. */
-const FIRST_COMPARABLE_SCHEMA = 3
-
 async function readRecords(tools: AuditTools, unchecked: string[]) {
   const records = []
   for (const grouping of ['series', 'timeframe'] as const) {
@@ -167,7 +163,7 @@ async function readContents(
   { source, onProgress }: AuditOptions,
   log: ReadLog,
   findings: Findings,
-  take: (index: number, entry: Entry, event: ServiceEvent | undefined, schema: number) => void,
+  take: (index: number, entry: Entry, event: ServiceEvent | undefined) => void,
 ): Promise<void> {
   let index = 0
   for await (const { of, lineAt } of contentTiles(source, log)) {
@@ -175,7 +171,7 @@ async function readContents(
       const entry = entryAt(of, at)
       if (entry === undefined) break
       const line = lineAt(at)
-      if (line === 'null') take(index, entry, undefined, 0)
+      if (line === 'null') take(index, entry, undefined)
       else if (!sha256(line).equals(entry.hash))
         findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
       else openContent(index, entry, line, findings, take)
@@ -189,7 +185,7 @@ function openContent(
   entry: Entry,
   line: string,
   findings: Findings,
-  take: (index: number, entry: Entry, event: ServiceEvent, schema: number) => void,
+  take: (index: number, entry: Entry, event: ServiceEvent) => void,
 ): void {
   const content = parseContent(line)
   const kind = kindOf(content)
@@ -200,7 +196,7 @@ function openContent(
       `entry ${index} says otherwise what it is, or when it is shown, than its content`,
     )
   const place = { stream: 'audit', revision: 0, position: String(index), at: '', meta: META }
-  take(index, entry, decodeEvent({ ...content, ...place }), content.schema)
+  take(index, entry, decodeEvent({ ...content, ...place }))
 }
 
 const META = { correlationId: 'audit', actor: 'audit' }

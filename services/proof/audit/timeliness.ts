@@ -2,7 +2,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
-import { inTimeUntil, isLate, LATE_BY_FIRST_BAR_SCHEMA, type Verdict } from '../../../contracts/verdict.ts'
+import { inTimeUntil, isLate, type Verdict } from '../../../contracts/verdict.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 import type { AuditState } from './audited-history.ts'
 import type { Findings } from './finding.ts'
@@ -54,8 +54,6 @@ export class Timeliness {
   /** The horizon at which a verdict was recorded after a bar of its race had closed, by the id of the verdict. */
   readonly #known = new Map<string, number>()
   readonly #calls = { late: { won: 0, lost: 0 }, inTime: { won: 0, lost: 0 } }
-  #goesByFirstBar = false
-  #former = 0
   #decided = 0
 
   constructor(findings: Findings, seen: Seen | undefined) {
@@ -63,19 +61,13 @@ export class Timeliness {
     this.#seen = seen
   }
 
-  /**
-   * @param schema in which it was written: it says by which rule it was marked
-   * @param horizon newest market time that the log spoke of before
-   */
-  takeVerdict(index: number, verdict: Verdict, schema: number, horizon: number): void {
+  /** @param horizon newest market time that the log spoke of before */
+  takeVerdict(index: number, verdict: Verdict, horizon: number): void {
     const name = seriesName(verdict)
     const delays = this.#delays.get(name) ?? new Map<number, number>()
     this.#delays.set(name, delays)
     const delay = Math.max(0, horizon - verdict.barClose)
     delays.set(delay, (delays.get(delay) ?? 0) + 1)
-    // The rule comes with a release, and does not go again.
-    this.#goesByFirstBar ||= schema >= LATE_BY_FIRST_BAR_SCHEMA
-    if (!this.#goesByFirstBar) this.#former += 1
     if (verdict.recordedLate) return this.#takeMarked(index, verdict, horizon)
     const why = this.#whyLate(index, verdict, horizon)
     if (why !== undefined) {
@@ -87,7 +79,7 @@ export class Timeliness {
   }
 
   #isLate(verdict: Verdict, at: number): boolean {
-    return this.#goesByFirstBar ? isLate(verdict, at - appendMs(verdict)) : verdict.validUntil < at
+    return isLate(verdict, at - appendMs(verdict))
   }
 
   #whyLate(index: number, verdict: Verdict, horizon: number): string | undefined {
@@ -100,7 +92,7 @@ export class Timeliness {
 
   /** Says until when it was recorded at the latest, and so was everything in front of it. */
   #takeInTime(index: number, verdict: Verdict): void {
-    const until = this.#goesByFirstBar ? inTimeUntil(verdict) : verdict.validUntil
+    const until = inTimeUntil(verdict)
     this.#lastOf.set(Math.floor(until / HOUR_MS), index)
     const marked = this.#marked.get(verdict.exchange)
     if (marked === undefined || marked.latest < until + appendMs(verdict)) return
@@ -113,7 +105,7 @@ export class Timeliness {
   }
 
   #takeMarked(index: number, verdict: Verdict, horizon: number): void {
-    if (!this.#goesByFirstBar || isLate(verdict, horizon)) return
+    if (isLate(verdict, horizon)) return
     const { all, latest } = this.#marked.get(verdict.exchange) ?? { all: [], latest: 0 }
     const until = inTimeUntil(verdict)
     const name = `${seriesName(verdict)} at ${isoTime(verdict.barClose)}`
@@ -152,16 +144,10 @@ export class Timeliness {
         ...(this.#decided === 0
           ? []
           : [
-              `${this.#decided} verdicts stand after a bar that decided their race: of a former release, or of short bars and a slow store`,
+              `${this.#decided} verdicts stand after a bar that decided their race: of short bars and a slow store`,
             ]),
         ...this.#doubtCalls(),
       ],
-      unchecked:
-        this.#former === 0
-          ? []
-          : [
-              `whether ${this.#former} verdicts of a former release knew the first bars of their race: they are judged by the end of their window`,
-            ],
     }
   }
 

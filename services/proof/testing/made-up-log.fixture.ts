@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, LOG_RELEASE, LogBegun } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -127,9 +127,9 @@ export async function openMadeUpLog(
     return log
   }
   await log.append(STORE_IDENTITY_STREAM, [
-    newEvent(StoreInitialised, {
+    newEvent(LogBegun, {
       id: nextId(),
-      data: { market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
+      data: { release: LOG_RELEASE, market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
       meta: { correlationId: 'test', actor: 'start' },
     }),
   ])
