@@ -28,7 +28,6 @@ import {
   quotaStream,
   refundStream,
   refundsOfDayStream,
-  STORE_DRILLS_STREAM,
   STORE_IDENTITY_STREAM,
   STORE_LOSSES_STREAM,
   scanStream,
@@ -67,7 +66,6 @@ const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as con
 const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [STORE_IDENTITY_STREAM, 'LogFormatRaised StoreInitialised'],
   [STORE_LOSSES_STREAM, 'LogEndLost'],
-  [STORE_DRILLS_STREAM, 'BackupDrilled'],
   [MARKET_RUNS_STREAM, 'MarketClockRun'],
   [modelStream('barrier-3'), 'ModelAnnounced'],
   [monitoredStream('HL'), 'MonitoringChanged'],
