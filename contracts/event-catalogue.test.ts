@@ -27,7 +27,6 @@ import {
   quotaStream,
   refundStream,
   refundsOfDayStream,
-  STORE_DRILLS_STREAM,
   STORE_IDENTITY_STREAM,
   STORE_LOSSES_STREAM,
   scanStream,
@@ -58,7 +57,6 @@ const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as con
 const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [STORE_IDENTITY_STREAM, 'LogBegun'],
   [STORE_LOSSES_STREAM, 'LogEndLost'],
-  [STORE_DRILLS_STREAM, 'BackupDrilled'],
   [MARKET_RUNS_STREAM, 'MarketClockRun'],
   [modelStream('barrier-3'), 'ModelAnnounced'],
   [monitoredStream('HL'), 'MonitoringChanged'],

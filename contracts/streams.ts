@@ -8,7 +8,6 @@ export const STORE_IDENTITY_STREAM = 'store-identity'
 /** Losses of the log's end that its operator accepted. */
 export const STORE_LOSSES_STREAM = 'store-losses'
 /** Restores of backups on trial. */
-export const STORE_DRILLS_STREAM = 'store-drills'
 export const MARKET_CLOCK_STREAM = 'store-market-clock'
 /** Stretches of market time that a simulated market was run through. */
 export const MARKET_RUNS_STREAM = 'store-market-runs'

@@ -146,7 +146,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'refund-{payment}': 'money',
   'refunds-{day}': 'money',
   'webhook-hosts': null,
-  'store-drills': null,
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,

@@ -57,7 +57,6 @@ import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/o
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
 import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
-import { type StatusRoutesOptions, statusRoutes } from '../http/routes/status.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
@@ -93,7 +92,6 @@ export interface ServerOptions
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
-  readonly status?: StatusRoutesOptions['status'] | undefined
   readonly mcp?:
     | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
@@ -254,7 +252,7 @@ async function register<Options extends FastifyPluginOptions>(
 
 /** Routes of the market, of recorded verdicts and of their proofs, and the operator's for them. */
 async function registerMarket(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
-  const { sealed, bars, transparencyLog, status } = options
+  const { sealed, bars, transparencyLog } = options
   const document = await useOpenApi(app, { ...options, ...edge })
   const describe = () => ({
     service: 'signal-service',
@@ -282,7 +280,6 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   if (bars !== undefined) await app.register(barsRoutes, { ...edge, bars })
   if (transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog })
-  if (status !== undefined) await register(app, { ...all, status }, [statusRoutes])
   await register(app, all, [usageRoutes, operatorToolRoutes])
 }
 

@@ -76,7 +76,6 @@ const CALLS: Readonly<Record<string, object>> = {
   board: {},
   sealedDays: { exchange: 'HL' },
   verifyVerdict: { verdict_id: 'd' },
-  status: {},
   signIn: { email: 'you@example.com' },
   confirmSignIn: { email: 'you@example.com', code: '7K2M9-QX4RT' },
   account: {},

@@ -507,10 +507,6 @@ class SignalClient:
 
         return self._persist(once)
 
-    def status(self) -> Dict[str, Any]:
-        """Gaps and incidents of the service."""
-        return self._route("GET /api/status", {})
-
     def state(self) -> Dict[str, Any]:
         """Whether the service is ready; also where it is not."""
 

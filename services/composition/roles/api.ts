@@ -19,7 +19,6 @@ import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
 import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
-import { statusOf } from './status.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The HTTP server over the parts of a process; it does not listen yet. */
@@ -53,7 +52,6 @@ export async function openApi(parts: Parts) {
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
-    status: statusOf(parts),
     board: openBoard(projector, { market: settings.MARKET, marketNow, staleAfterMs: staleAfterMs(settings) }),
     seriesHistory: (query, signal) =>
       seriesHistory(platform.store, query, { market: settings.MARKET, now: marketNow(), signal }),

@@ -76,7 +76,6 @@ export function openTransparencyLog(deps: LogDeps) {
       ...views,
       openOrigin: (origin: string, reason: string) => signer.openOrigin(origin, reason),
     },
-    signLine: signer.signLine,
     /** Days as files. */
     sealed: sealer,
     /** The reason why it is not signed at the moment. */

@@ -158,7 +158,6 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     for (const [name, path] of [
       ['series', '/series/SIM/BTC/1m'],
       ['track-record', '/track-record'],
-      ['status', '/status'],
       ['sign-in', '/account'],
       ['not-found', '/nowhere'],
       ['verify', proof ?? '/'],

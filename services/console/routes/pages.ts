@@ -6,7 +6,6 @@ import { usePageTurns } from '../page-turns.ts'
 import { accountPages } from './account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type PagesOptions, seriesPages, sparkRoutes } from './series-pages.ts'
-import { statusPages } from './status-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
 import { webhookPageRoutes } from './webhook-page-routes.ts'
 
@@ -33,7 +32,6 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, visited)
   await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
-  await app.register(statusPages, visited)
   if (options.oauth !== undefined) {
     const { unmailedCode } = options.oauth.accounts
     await app.register(accountPages, { ...visited, unmailedCode })

@@ -64,7 +64,6 @@ const ANSWERED = {
   'GET /api/track-record/coins': '/api/track-record/coins?timeframe=1h',
   'GET /api/regime-shifts': '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h',
   'GET /api/markets': '/api/markets?coin=BTC',
-  'GET /api/status': '/api/status',
   'GET /': '/',
   'GET /openapi.json': '/openapi.json',
   'GET /livez': '/livez',
