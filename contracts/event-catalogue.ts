@@ -22,7 +22,6 @@ import * as paymentEvents from './payment-events.ts'
 import { START } from './position.ts'
 import * as proofEvents from './proof-events.ts'
 import * as quotaEvents from './quota-events.ts'
-import * as refundEvents from './refund-events.ts'
 import { regimeSchema } from './regime.ts'
 import * as scanEvents from './scan-events.ts'
 import { seriesSchema } from './series.ts'
@@ -200,7 +199,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(quotaEvents),
   ...definitionsIn(chatEvents),
   ...definitionsIn(paymentEvents),
-  ...definitionsIn(refundEvents),
   ...definitionsIn(subscriptionEvents),
   ...definitionsIn(webhookHostEvents),
   ...definitionsIn(deliveryEvents),

@@ -120,9 +120,8 @@ function gasOf(parts: readonly Component[]): readonly [Html | string, string] {
   return [`${ether.toLocaleString('en', { maximumSignificantDigits: 4 })} ETH`, settler.detail]
 }
 
-function moneyPart({ money, payments, readiness }: OperatorLook): Html {
+function moneyPart({ money, payments }: OperatorLook): Html {
   if (payments === undefined) return html``
-  const refunds = readiness.components.find(({ name }) => name === 'refunds')?.more
   return html`<h2 id="money">Money</h2>
 ${
   money !== undefined &&
@@ -131,21 +130,6 @@ ${
     ['Not at their end', whole(money.open)],
     ['Exposure: served, not settled', `${money.unsettled_usdc} USDC`],
     ['Debts: served, never paid', `${money.debt_usdc} USDC`],
-    ...(refunds === undefined
-      ? []
-      : ([
-          [
-            'Refund wallet',
-            typeof refunds.wallet === 'string'
-              ? html`${wordOf(refunds.wallet_usdc) ?? '?'} USDC at <code>${refunds.wallet}</code>`
-              : 'none: what was paid in vain becomes a credit',
-          ],
-          [
-            'Given back by itself',
-            `${wordOf(refunds.transferred_usdc) ?? '0'} USDC sent, ${wordOf(refunds.credited_usdc) ?? '0'} USDC of credits; today ${wordOf(refunds.transferred_today_usdc) ?? '0'} of ${wordOf(refunds.daily_cap_usdc) ?? '0'} USDC`,
-          ],
-          ['Refunds that may be due, or are under way', countOf(refunds.open)],
-        ] as const)),
     [
       'Claims by state',
       Object.entries(money.by_state).map(

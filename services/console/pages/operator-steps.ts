@@ -32,10 +32,6 @@ const STEPS: readonly (readonly [string, Html])[] = [
     html`Where its gas is short, send ETH to its wallet; where the node or facilitator is away, look at that. What is owed is settled when it is back. ${link('payments-operator', 'Payments')}`,
   ],
   [
-    'refunds',
-    html`Look at the node and at the USDC of the refund wallet. What cannot be transferred within the hour becomes a credit. ${link('payments-operator#how-is-money-given-back-without-me', 'Refunds')}`,
-  ],
-  [
     'dispatcher',
     html`What waits is sent in order once it goes on. ${link('running#what-do-i-do-when-a-queue-grows-or-webhooks-fall-behind', 'When webhooks fall behind')}`,
   ],
