@@ -27,7 +27,6 @@ import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
 import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
 import { type AskedProcess, clusterChecks } from './check-cluster.ts'
-import { listingChecks } from './check-listing.ts'
 
 interface Finding {
   readonly part: string
@@ -46,9 +45,6 @@ const SETTING_FLAGS = Object.fromEntries(
 
 const FLAGS = {
   server: SOURCE_FLAGS.server,
-  listing: switchFlag(
-    'Checks the service at --server as indexers do instead: it has to answer as it is announced.',
-  ),
   processes: {
     schema: z
       .string()
@@ -82,17 +78,13 @@ export const doctorCommand = defineCommand({
   examples: [
     'signal doctor',
     'signal doctor --log',
-    'signal doctor --listing --server https://signals.example.com',
     'signal doctor --processes http://10.0.0.7:9402,http://10.0.0.8:9402',
     'signal doctor --market recorded --data ./binance-usdm --json',
   ],
   async run(input) {
-    const { listing, processes, server } = input.flags
-    const findings = listing
-      ? await examineListing(server)
-      : processes === undefined
-        ? await examine(input)
-        : await examineCluster(processes, input.now)
+    const { processes } = input.flags
+    const findings =
+      processes === undefined ? await examine(input) : await examineCluster(processes, input.now)
     const { stdout } = input
     if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
     else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
@@ -101,18 +93,6 @@ export const doctorCommand = defineCommand({
     return fault === undefined ? 0 : (definition.exitCode ?? 1)
   },
 })
-
-/** One check after the other: they are few, and the service limits how often an address may ask. */
-async function examineListing(server: string | undefined): Promise<Finding[]> {
-  if (server === undefined) {
-    throw new ServiceError('config_invalid', {
-      message: '--listing needs --server, the address that indexers use',
-    })
-  }
-  const findings: Finding[] = []
-  for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
-  return findings
-}
 
 /** Each process by itself, then all of those that answered against one another. */
 async function examineCluster(urls: readonly string[], now: () => number): Promise<Finding[]> {
