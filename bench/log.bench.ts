@@ -188,7 +188,6 @@ async function serve(of: EventStore) {
     readiness: async () => readinessOf([]),
     replay: replays.replay,
     follow: (options) => followVerdicts(of, { ...options, sleep }),
-    rankAt: async () => undefined,
     ...NO_READ_MODELS,
     answerTool: async () => null,
   })

@@ -63,7 +63,6 @@ async function serve(replay: typeof worker.replay) {
     readiness: async () => readinessOf([]),
     replay,
     follow: async function* () {},
-    rankAt: async () => undefined,
     ...NO_READ_MODELS,
     mcp: mcpOptions({ calls }),
     answerTool: async () => null,

@@ -239,13 +239,6 @@ export const ERRORS = defineErrors({
     message: 'The server that a command asked does not answer.',
     nextStep: 'Check the address that was given, and that the service runs there.',
   },
-  listing_wrong: {
-    status: 503,
-    exitCode: 16,
-    message: 'What announces a deployment says something else than it answers.',
-    nextStep:
-      'Set PUBLIC_URL to the address that callers use, look for a cache or a proxy that keeps older answers, and run `signal doctor --listing` again.',
-  },
   key_unknown: {
     status: 401,
     message: 'This API key does not exist or was revoked.',

@@ -146,12 +146,6 @@ export const LIMITS = {
   verdictStreams: 100,
   /** Live streams of verdicts that one address may hold. */
   verdictStreamsPerAddress: 10,
-  /** Streams of `subscriptions/listen` that one process serves, that an address and an account may hold. */
-  mcpSubscriptions: 100,
-  mcpSubscriptionsPerAddress: 10,
-  mcpSubscriptionsPerAccount: 10,
-  /** Watch lists in one of them. */
-  mcpSubscriptionUris: 4,
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,

@@ -8,7 +8,7 @@ export type Scope = z.infer<typeof scopeSchema>
 
 /** The meaning of each scope, for the page that asks for consent. */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
-  calls: 'ask for trade calls, regimes and scans, and listen to them; calls count for your account',
+  calls: 'ask for trade calls, regimes and scans; calls count for your account',
   webhooks: 'create, change and remove your webhooks, and read their deliveries',
 }
 

@@ -29,11 +29,3 @@ function wrapLine(line: string): string {
   }
   return lead + [...lines, open].join(`\n${indent}`)
 }
-
-/** A page that begins with fields in YAML: its text is wrapped, and of the fields the description, as a folded scalar. */
-export function wrapSkill(text: string): string {
-  const [, head = '', description = '', body = ''] =
-    /^(---\n.*?\ndescription: )([^\n]*)(\n---\n.*)$/s.exec(text) ?? []
-  const folded = wrapMarkdown(description).trim().replaceAll('\n', '\n  ')
-  return `${head}>-\n  ${folded}\n---\n${wrapMarkdown(body.slice('\n---\n'.length))}`
-}

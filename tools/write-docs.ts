@@ -1,13 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCommands } from '../services/cli/commands.ts'
 import { helpEntry } from '../services/cli/help.ts'
-import { PROMPTS } from '../services/mcp/prompts.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
 import { referencePages } from './reference-pages.ts'
-import { skillFile } from './skill-file.ts'
-import { wrapMarkdown, wrapSkill } from './wrap-markdown.ts'
+import { wrapMarkdown } from './wrap-markdown.ts'
 
 answerHelp(`Writes what is made from code: pages of docs/ and the help of the commands.
 
@@ -17,11 +15,6 @@ writeFileSync(
   join(import.meta.dirname, '../services/cli/help.json'),
   `${JSON.stringify(commands.map(helpEntry), null, 2)}\n`,
 )
-for (const prompt of PROMPTS) {
-  const folder = join(import.meta.dirname, '../clients/skills', prompt.name)
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'SKILL.md'), wrapSkill(skillFile(prompt)))
-}
 const pages = { ...referencePages(), 'commands.md': commandsPage(commands) }
 for (const [name, text] of Object.entries(pages)) {
   writeFileSync(join(import.meta.dirname, '../docs', name), wrapMarkdown(text))

@@ -23,8 +23,6 @@ const UNKNOWN = { what: 'the account was erased', again: 'Send the same request 
 const RETRY_MS = [50, 250, 1_000] as const
 const AGAIN_MS = 15_000
 
-export type Erasures = ReturnType<typeof createErasures>
-
 /** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
 export function createErasures(options: ErasuresOptions) {
   const { subjectKeys, index, list, end, sleep, signal, onProblem } = options

@@ -68,7 +68,6 @@ import { useRateLimits } from '../http/use-rate-limits.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
-import type { ListenOptions } from '../mcp/listen.ts'
 import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
@@ -87,13 +86,12 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'>,
-    Pick<ListenOptions, 'rankAt'> {
+    Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'> {
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   readonly mcp?:
-    | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
+    | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'telemetry' | 'payment'>
     | undefined
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   readonly payments?:
@@ -117,7 +115,6 @@ export interface ServerOptions
   /** When this process began to make its offers, Unix milliseconds. */
   readonly since?: number
   /** Shows the MCP registry that the domain is the publisher's. */
-  readonly registryProof?: string | undefined
   readonly rateLimits?: RateLimits | undefined
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
@@ -315,7 +312,6 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
     paid: payments?.paid,
     pages: knowledge?.knowledge.pages,
     hasMcp: options.mcp !== undefined,
-    registryProof: options.registryProof,
   })
   if (options.mcp !== undefined) await app.register(mcpServer, mcpOptionsOf(options.mcp, all, webhooks))
 }
@@ -336,7 +332,6 @@ function mcpOptionsOf(
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
     },
     payment: payments && ((id) => paymentAnswerOf(payments, id)),
-    listen: { ...all, identify },
     webhooks,
     addressOf: all.addressOf,
     awaitPosition: all.awaitPosition,

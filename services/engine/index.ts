@@ -14,7 +14,7 @@ export { createRecorder } from './recording/recorder.ts'
 export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
 export { keepSpeech } from './speech/keep-speech.ts'
 export { withdrawalReason } from './speech/silenced.ts'
-export { createStandingOrders, type StandingOrders } from './speech/standing-orders.ts'
+export { createStandingOrders } from './speech/standing-orders.ts'
 export type { NewestVerdicts } from './tool-handler/newest-answers.ts'
 export {
   createRemoteToolHandler,

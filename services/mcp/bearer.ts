@@ -27,7 +27,6 @@ const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
 /** The scope that a message requires; undefined for a message without a requirement. */
 function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeOf']): Scope | undefined {
-  if (method === 'subscriptions/listen') return 'calls'
   if (method !== 'tools/call') return undefined
   return scopeOf(isJsonObject(params) ? params.name : undefined)
 }

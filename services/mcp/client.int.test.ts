@@ -42,11 +42,7 @@ describe.each(Object.entries(MODES))('the official client, %s era', (era, mode) 
     const client = await connect()
     expect(client.getNegotiatedProtocolVersion()).toBe(era === 'modern' ? '2026-07-28' : '2025-11-25')
     expect(client.getServerVersion()).toMatchObject({ name: 'signal-service', version: '1.2.3' })
-    expect(Object.keys(client.getServerCapabilities() ?? {}).toSorted()).toEqual([
-      'prompts',
-      'resources',
-      'tools',
-    ])
+    expect(Object.keys(client.getServerCapabilities() ?? {}).toSorted()).toEqual(['resources', 'tools'])
     expect(client.getInstructions()).toContain('Information, not advice.')
   })
 

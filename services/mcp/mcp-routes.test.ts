@@ -88,7 +88,7 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
         ['tools/list', {}],
         ['resources/list', {}],
         ['resources/read', { uri: 'signal://service' }],
-        ['prompts/list', {}],
+
         ['no/such/method', {}],
         era === 'modern' ? ['server/discover', {}] : ['initialize', INITIALIZE],
       ] as const
@@ -146,7 +146,7 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
   })
 
   test('has no second page of any list', async () => {
-    for (const method of ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']) {
+    for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
       const { error } = (await post(request(method, { cursor: 'next' }))).json()
       expect(error.code, method).toBe(-32602)
     }

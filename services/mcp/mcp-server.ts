@@ -2,7 +2,6 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
-import type { ListenOptions } from './listen.ts'
 import { LISTS_KEPT, SERVER_NAME, SERVER_TITLE } from './mcp-messages.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp-routes.ts'
 import type { McpCore } from './protocol-server.ts'
@@ -18,8 +17,6 @@ export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' 
   readonly webhooks?: WebhookService | undefined
   readonly sources: McpResourceSources
   readonly payment?: McpCore['payment']
-  /** The source of `subscriptions/listen`; without it the method is not served. */
-  readonly listen?: ListenOptions | undefined
 }
 
 /**
@@ -27,7 +24,7 @@ export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' 
  * the route does not answer itself.
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { calls, paid, checkKey, knowledge, history, webhooks, sources, extension, payment, listen } = options
+  const { calls, paid, checkKey, knowledge, history, webhooks, sources, extension, payment } = options
   const info = { name: SERVER_NAME, title: SERVER_TITLE, version: sources.version }
   const free = new Map([
     ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
@@ -49,7 +46,6 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
     tools,
     resources: mcpResources(sources, names),
     extension,
-    hasListening: listen !== undefined && extension === undefined,
     payment,
   }
   const listed = JSON.stringify([...tools, ...(extension?.tools ?? [])])
@@ -58,7 +54,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
   let exchanges: Promise<SdkExchange> | undefined
   // The SDK takes 6 MB, which a service does not need whose callers all take the short way.
-  const load = async () => (await import('./sdk-exchange.ts')).createSdkExchange(core, app.log, listen)
+  const load = async () => (await import('./sdk-exchange.ts')).createSdkExchange(core, app.log)
   // A load fails where too many files are open, for one. The next message tries again.
   const forget = (error: unknown): never => {
     exchanges = undefined

@@ -13,13 +13,11 @@ import type { Json, JsonObject } from '../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES, LISTS_KEPT } from './mcp-messages.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
-import { servedPrompts } from './prompts.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import { TOOL_GROUPS } from './tool-groups.ts'
 import type { ListedTool } from './tool-list.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
-import { WATCH_TEMPLATES } from './watch-uris.ts'
 
 /** Dependencies that every exchange of this edge shares. */
 export interface McpCore {
@@ -28,8 +26,6 @@ export interface McpCore {
   readonly tools: readonly ListedTool[]
   readonly resources: readonly McpResource[]
   readonly extension: McpExtension | undefined
-  /** Whether verdicts can be listened to. */
-  readonly hasListening?: boolean
   /** The state of a payment, for the holder of its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
   readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
@@ -72,7 +68,6 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     capabilities: {
       tools: {},
       resources: {},
-      prompts: {},
       ...(core.paths.paid !== undefined && { extensions: { [PAYMENT_EXTENSION]: {} } }),
       ...core.extension?.capabilities,
     },
@@ -80,7 +75,6 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     cacheHints: {
       'tools/list': LISTS_KEPT,
       'resources/list': LISTS_KEPT,
-      'prompts/list': LISTS_KEPT,
       'resources/templates/list': LISTS_KEPT,
       'server/discover': LISTS_KEPT,
       'resources/read': { ...LISTS_KEPT, ttlMs: 60_000 },
@@ -103,15 +97,8 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
     refuseCursor(params?.cursor)
-    const watched = core.hasListening === true ? WATCH_TEMPLATES : []
-    return { resourceTemplates: [...watched, ...(core.payment === undefined ? [] : [PAYMENT_TEMPLATE])] }
+    return { resourceTemplates: core.payment === undefined ? [] : [PAYMENT_TEMPLATE] }
   })
-  const prompts = servedPrompts(core.tools)
-  server.setRequestHandler('prompts/list', ({ params }) => {
-    refuseCursor(params?.cursor)
-    return { prompts: prompts.list }
-  })
-  server.setRequestHandler('prompts/get', ({ params }) => prompts.get(params.name, params.arguments))
   server.setRequestHandler('resources/read', ({ params }) => base.readResource(params.uri))
   core.extension?.install(server, base)
   return server

@@ -6,7 +6,6 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { assert } from '../../contracts/assert.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { Listening, type ListenOptions, SUBSCRIBABLE } from './listen.ts'
 import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -36,8 +35,7 @@ const ADDRESS = 'http://localhost/mcp'
  * Both eras through the SDK's low-level server, one server for each message and nothing kept between them.
  * Answers are JSON; only an extension's tools, which say things before they are done, are answered as streams.
  */
-export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listen?: ListenOptions) {
-  const listening = listen && new Listening(core, listen)
+export function createSdkExchange(core: McpCore, log: FastifyBaseLogger) {
   const callers = new WeakMap<Request, Caller>()
   const callerOf = (request: Request | undefined): Caller => {
     const caller = request && callers.get(request)
@@ -47,11 +45,7 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listen?
   // The client gets its fault in the answer; the log keeps it for the operator.
   const note = (error: Error): void => log.debug({ err: error }, 'MCP exchange')
   const modern = createMcpHandler(
-    ({ requestInfo }) => {
-      const server = createProtocolServer(core, callerOf(requestInfo), modern.notify)
-      if (listening !== undefined) server.registerCapabilities(SUBSCRIBABLE)
-      return server
-    },
+    ({ requestInfo }) => createProtocolServer(core, callerOf(requestInfo), modern.notify),
     { legacy: 'reject', maxSubscriptions: MOST_SUBSCRIPTIONS, onerror: note },
   )
   const legacy = async (request: Request, message: JsonObject): Promise<Response> => {
@@ -72,8 +66,8 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listen?
   }
   return {
     async answer({ message, headers, caller, signal }: Exchange): Promise<Response> {
-      const isListening = message.method === 'subscriptions/listen' && core.extension === undefined
-      if (isListening && listening === undefined) return nothingToListenTo(message)
+      if (message.method === 'subscriptions/listen' && core.extension === undefined)
+        return nothingToListenTo(message)
       const request = new Request(ADDRESS, {
         method: 'POST',
         headers: readHeaders(headers),
@@ -81,21 +75,15 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listen?
         signal,
       })
       callers.set(request, caller)
-      if (await isLegacyRequest(request, message)) {
-        return isListening ? nothingToListenTo(message) : legacy(request, message)
-      }
-      if (isListening && listening !== undefined) return listening.open(message, request, caller, signal)
+      if (await isLegacyRequest(request, message)) return legacy(request, message)
       return modern.fetch(request, { parsedBody: message })
     },
     /** Ends open streams. */
-    close(): Promise<void> {
-      listening?.close()
-      return modern.close()
-    },
+    close: (): Promise<void> => modern.close(),
   }
 }
 
-/** The limit of an extension's subscriptions; those of the service have limits of their own. */
+/** The limit of an extension's subscriptions. */
 const MOST_SUBSCRIPTIONS = 16
 
 function readHeaders(headers: Exchange['headers']): Record<string, string> {
@@ -107,7 +95,7 @@ function readHeaders(headers: Exchange['headers']): Record<string, string> {
   return read
 }
 
-/** Revisions of the handshake have no such streams here, nor has a service that follows no verdicts. */
+/** The SDK would open a stream that nothing ever comes on. */
 const nothingToListenTo = (message: JsonObject): Response =>
   new Response(
     rpcErrorText(idOf(message), {

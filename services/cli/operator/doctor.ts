@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
 import {
   ERRORS,
   type ErrorDefinition,
@@ -13,6 +12,7 @@ import {
 } from '../../../contracts/errors.ts'
 import { START } from '../../../contracts/position.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { factSecretOf, identityOf, requireKeyOfLog } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
@@ -21,13 +21,12 @@ import { freeBytes } from '../../log/embedded/free-bytes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../../log/store-identity.ts'
+import { newestBackup } from '../../log-operations/backup/newest-backup.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
 import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
-import { type AskedProcess, clusterChecks } from './check-cluster.ts'
-import { listingChecks } from './check-listing.ts'
 
 interface Finding {
   readonly part: string
@@ -46,23 +45,6 @@ const SETTING_FLAGS = Object.fromEntries(
 
 const FLAGS = {
   server: SOURCE_FLAGS.server,
-  listing: switchFlag(
-    'Checks the service at --server as indexers do instead: it has to answer as it is announced.',
-  ),
-  processes: {
-    schema: z
-      .string()
-      .transform((text) => text.split(',').map((url) => url.trim().replace(/\/+$/, '')))
-      .pipe(
-        z
-          .array(z.url({ protocol: /^https?$/ }))
-          .min(1)
-          .max(100),
-      )
-      .optional(),
-    help: 'Checks all processes of a cluster instead: their health ports (HEALTH_PORT), separated by commas.',
-    example: 'http://10.0.0.7:9402,http://10.0.0.8:9402',
-  },
   log: switchFlag(
     'Reads the whole log of the embedded store as well, beside its service: every checksum, and the check that SQLite makes of its pages and indexes.',
   ),
@@ -76,23 +58,15 @@ export const doctorCommand = defineCommand({
   notes: [
     'It checks the runtime, the settings, the data folder, the store and the configured servers. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
-    'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, and clocks that agree.',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: [
     'signal doctor',
     'signal doctor --log',
-    'signal doctor --listing --server https://signals.example.com',
-    'signal doctor --processes http://10.0.0.7:9402,http://10.0.0.8:9402',
     'signal doctor --market recorded --data ./binance-usdm --json',
   ],
   async run(input) {
-    const { listing, processes, server } = input.flags
-    const findings = listing
-      ? await examineListing(server)
-      : processes === undefined
-        ? await examine(input)
-        : await examineCluster(processes, input.now)
+    const findings = await examine(input)
     const { stdout } = input
     if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
     else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
@@ -101,44 +75,6 @@ export const doctorCommand = defineCommand({
     return fault === undefined ? 0 : (definition.exitCode ?? 1)
   },
 })
-
-/** One check after the other: they are few, and the service limits how often an address may ask. */
-async function examineListing(server: string | undefined): Promise<Finding[]> {
-  if (server === undefined) {
-    throw new ServiceError('config_invalid', {
-      message: '--listing needs --server, the address that indexers use',
-    })
-  }
-  const findings: Finding[] = []
-  for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
-  return findings
-}
-
-/** Each process by itself, then all of those that answered against one another. */
-async function examineCluster(urls: readonly string[], now: () => number): Promise<Finding[]> {
-  const findings: Finding[] = []
-  const processes: AskedProcess[] = []
-  for (const url of urls) {
-    const finding = await look(new URL(url).host, async () => {
-      const askedAt = now()
-      const state = await askForState({ url })
-      if (state.process === undefined) {
-        throw new ServiceError('server_unreachable', {
-          message: `${url} says to nobody but its operator which process it is`,
-          nextStep: 'Name its health port (HEALTH_PORT); a release before this one does not say it at all.',
-        })
-      }
-      processes.push({ url, facts: state.process, askedAt, answeredAt: now() })
-      const { isDegraded, detail } = describeState(state)
-      return { isDegraded, detail: `${state.process.version}, ${state.process.roles.join(', ')}: ${detail}` }
-    })
-    findings.push(finding)
-  }
-  if (processes.length === 0) return findings
-  for (const { part, describe } of clusterChecks(processes))
-    findings.push(await look(part, async () => describe()))
-  return findings
-}
 
 const markOf = ({ ok, isDegraded }: Finding): string =>
   !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
@@ -156,7 +92,7 @@ const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
   ...(error && { code: error.code, next_step: error.nextStep }),
 })
 
-async function examine({ flags }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+async function examine({ flags, now }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
   const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
   let settings: Settings | undefined
   const ofSettings = await look('settings', async () => {
@@ -170,6 +106,10 @@ async function examine({ flags }: CommandInput<typeof FLAGS>): Promise<Finding[]
   findings.push(await look('data folder', async () => describeFolder(directory)))
   const known = settings
   findings.push(await look('store', () => describeStore(known, directory)))
+  if (existsSync(join(directory, 'events.db'))) {
+    findings.push(await look('backup', async () => describeBackup(directory, now())))
+    findings.push(await look('checkpoint', async () => describeCheckpoint(known, directory)))
+  }
   if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
   if (EVENTSTORE_URL !== undefined)
     findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
@@ -243,6 +183,27 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
   } finally {
     await store.close()
   }
+}
+
+/** By the note that `signal backup` leaves beside the log. */
+function describeBackup(directory: string, now: number): Description {
+  const newest = newestBackup(directory)
+  if (newest === undefined) return { isDegraded: true, detail: 'none of this log is noted here' }
+  const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
+  return {
+    isDegraded: hours >= OLD_BACKUP_HOURS,
+    detail: `the newest is ${hours} hours old and goes to position ${newest.position}`,
+  }
+}
+
+/** Backups are for every few minutes; one of yesterday means that they stopped. */
+const OLD_BACKUP_HOURS = 24
+
+function describeCheckpoint({ LOG_NEWEST }: Settings, directory: string): string {
+  const file = LOG_NEWEST ?? join(directory, 'newest-checkpoint')
+  return existsSync(file)
+    ? `kept in ${file}`
+    : `none is kept in ${file}: none was signed yet, or it was removed`
 }
 
 /** In a process of its own, so that it may take long. */

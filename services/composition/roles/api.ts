@@ -11,7 +11,6 @@ import { createRateLimits } from '../../http/rate-limits.ts'
 import type { McpServerOptions } from '../../mcp/mcp-server.ts'
 import { requestGuard } from '../../mcp/request-guard.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { rankAt } from '../../webhooks/index.ts'
 import { readinessOfProcess } from '../components.ts'
 import type { Parts } from '../parts.ts'
 import { createServer, type ServerOptions } from '../server.ts'
@@ -36,7 +35,6 @@ export async function openApi(parts: Parts) {
     publicUrl: parts.publicUrl,
     trustProxy: settings.TRUST_PROXY,
     since: Date.now(),
-    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
@@ -63,7 +61,6 @@ export async function openApi(parts: Parts) {
     mcp: await mcpOptions(parts, answers),
     replay: parts.replay,
     follow: (options) => followVerdicts(withVerdictStreams(platform.store, projector), { ...options, sleep }),
-    rankAt: (coin, position) => rankAt(platform.store, coin, position),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })
 }

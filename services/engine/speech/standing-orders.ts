@@ -7,9 +7,6 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-/** The withdrawals of calls in the log; every process follows them, from the start and as they change. */
-export type StandingOrders = ReturnType<typeof createStandingOrders>
-
 export interface StandingOrdersOptions extends Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'head' | 'subscribe'>
   /** The model whose calls they are. */
@@ -25,6 +22,7 @@ const AGAIN_AFTER_MS = 5_000
 
 type Change = SpeechChange & { readonly isWithdrawal: boolean }
 
+/** The withdrawals of calls in the log; every process follows them, from the start and as they change. */
 export function createStandingOrders(options: StandingOrdersOptions) {
   const { store, modelVersion, sleep, onFailure } = options
   /** By stream, in the order in which they hold. */

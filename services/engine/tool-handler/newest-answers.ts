@@ -43,8 +43,6 @@ export interface NewestAnswersOptions {
   readonly elapsed: () => number
 }
 
-export type NewestAnswers = ReturnType<typeof createNewestAnswers>
-
 /**
  * Answers of tools that follow from a recorded verdict alone.
  *

@@ -33,7 +33,6 @@ export const serverOfEveryRoute = (change: Partial<ServerOptions> = {}): Promise
       sealed: anyPart as never,
       transparencyLog: anyPart as never,
       webhooks: anyPart as never,
-      registryProof: 'v=MCPv1; k=ed25519; p=AA==',
       operatorToken: 'x'.repeat(16),
       ...change,
     }),

@@ -19,7 +19,6 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   readiness: async () => readinessOf([]),
   replay: () => ({ chunks: (async function* () {})(), notes: () => ({}) }),
   follow: async function* () {},
-  rankAt: async () => undefined,
   answerTool: absent,
   board: { read: absent },
   recordMonths: absent,

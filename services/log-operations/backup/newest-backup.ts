@@ -15,16 +15,15 @@ export type NewestBackup = z.infer<typeof noteSchema>
 const MOST_BYTES = 1_000
 const noteFile = (directory: string): string => join(directory, 'newest-backup')
 
-/** Notes a backup beside the log, so that the service tells of it, whether or not it runs now. */
+/** Notes a backup beside the log, so that the doctor tells of its age. */
 export const noteBackup = (directory: string, note: NewestBackup): void =>
   writeWholeFile(noteFile(directory), `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
 
-/** @returns undefined where none of this log is noted, or the note cannot be read */
-export function newestBackup(directory: string, logId: string): NewestBackup | undefined {
+/** @returns undefined where none is noted, or the note cannot be read */
+export function newestBackup(directory: string): NewestBackup | undefined {
   try {
     if (!existsSync(noteFile(directory))) return undefined
-    const note = noteSchema.parse(JSON.parse(readBoundedFile(noteFile(directory), MOST_BYTES).toString()))
-    return note.logId === logId ? note : undefined
+    return noteSchema.parse(JSON.parse(readBoundedFile(noteFile(directory), MOST_BYTES).toString()))
   } catch {
     return undefined
   }

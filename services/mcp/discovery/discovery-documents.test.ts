@@ -1,7 +1,10 @@
+import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
+import { PRICES } from '../../../contracts/prices.ts'
 import { docPage } from '../../knowledge/corpus/read-pages.ts'
 import { ALL_TOOL_NAMES } from '../tool-groups.ts'
 import { llmsText, serverJson } from './discovery-documents.ts'
+import { discoveryRoutes } from './discovery-routes.ts'
 
 const AT = { version: '1.2.3', url: 'https://signals.example.com' }
 
@@ -19,4 +22,35 @@ test('llms.txt and server.json name every tool, and llms.txt the pages by their 
   expect(serverJson(AT)).toMatchObject({
     _meta: { 'io.modelcontextprotocol.registry/publisher-provided': { tools: ALL_TOOL_NAMES } },
   })
+})
+
+test('the manifest of payments names every product that is sold', async () => {
+  const header = (product: string): string =>
+    Buffer.from(
+      JSON.stringify({ resource: { url: `${AT.url}/x402/${product}` }, accepts: [{ amount: '1' }] }),
+    ).toString('base64')
+  const offer = (product: string) => ({ kind: 'offer', offer: { header: header(product) } })
+  const paid = {
+    tools: { offer },
+    plans: { offer: (tier: string) => offer(`plans/${tier}`) },
+  }
+  const app = fastify()
+  await app.register(discoveryRoutes, {
+    version: AT.version,
+    publicUrl: () => AT.url,
+    since: 0,
+    paid: paid as never,
+    pages: undefined,
+    hasMcp: true,
+  })
+  const { items } = (await app.inject('/.well-known/x402.json')).json<{
+    items: { type: string; resource: { url: string } }[]
+  }>()
+  const sold = items.filter(({ type }) => type === 'http').map(({ resource }) => resource.url)
+  expect(sold.toSorted()).toEqual(
+    Object.keys(PRICES)
+      .map((product) => `${AT.url}/x402/${product}`)
+      .toSorted(),
+  )
+  await app.close()
 })

@@ -5,7 +5,7 @@ import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION, SERVER_NAME, SERVER_TITLE } from '../mcp-messages.ts'
+import { SERVER_NAME, SERVER_TITLE } from '../mcp-messages.ts'
 import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
 import { listedTools } from '../tool-list.ts'
 
@@ -29,8 +29,6 @@ export const DESCRIPTION =
   'Calibrated trade calls, market regimes and scans of coins, recorded before they are answered.'
 
 const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
-const SERVER_CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
-export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
 /**
  * The manifest of what can be paid for at this origin, projected from the very offers that a request without payment
@@ -73,53 +71,30 @@ export function reverseName(url: string): string {
   return `${labels.toReversed().join('.')}/${SERVER_NAME}`
 }
 
-const remoteOf = ({ url }: Described): JsonObject => ({
-  type: 'streamable-http',
-  url: `${url}/mcp`,
-  headers: [
-    {
-      name: 'Authorization',
-      description:
-        'Bearer and an API key (sk_live_…) or an access token; left out, the free allowance applies',
-      isRequired: false,
-      isSecret: true,
-    },
-  ],
-})
-
-const identityOf = (described: Described): JsonObject => ({
-  name: reverseName(described.url),
+/** `server.json` of the MCP registry, whose publisher tool takes it as it is. */
+export const serverJson = ({ url, version }: Described): JsonObject => ({
+  $schema: SERVER_JSON_SCHEMA,
+  name: reverseName(url),
   title: SERVER_TITLE,
   description: DESCRIPTION,
-  version: described.version,
-  websiteUrl: `${described.url}/docs`,
-})
-
-/** `server.json` of the MCP registry, whose publisher tool takes it as it is. */
-export const serverJson = (described: Described): JsonObject => ({
-  $schema: SERVER_JSON_SCHEMA,
-  ...identityOf(described),
-  remotes: [remoteOf(described)],
-  _meta: { 'io.modelcontextprotocol.registry/publisher-provided': { tools: [...ALL_TOOL_NAMES] } },
-})
-
-/** The card of the MCP server: where it is and what it speaks, and none of its tools. */
-export const serverCard = (described: Described): JsonObject => ({
-  $schema: SERVER_CARD_SCHEMA,
-  ...identityOf(described),
-  remotes: [{ ...remoteOf(described), supportedProtocolVersions: [MODERN_VERSION, ...LEGACY_VERSIONS] }],
-})
-
-/** The catalogue of this origin, which leads to the card. */
-export const aiCatalog = ({ url }: Described): JsonObject => ({
-  specVersion: '1.0',
-  entries: [
+  version,
+  websiteUrl: `${url}/docs`,
+  remotes: [
     {
-      identifier: `urn:air:${new URL(url).hostname}:mcp:${SERVER_NAME}`,
-      type: SERVER_CARD_TYPE,
-      url: `${url}/mcp/server-card`,
+      type: 'streamable-http',
+      url: `${url}/mcp`,
+      headers: [
+        {
+          name: 'Authorization',
+          description:
+            'Bearer and an API key (sk_live_…) or an access token; left out, the free allowance applies',
+          isRequired: false,
+          isSecret: true,
+        },
+      ],
     },
   ],
+  _meta: { 'io.modelcontextprotocol.registry/publisher-provided': { tools: [...ALL_TOOL_NAMES] } },
 })
 
 /** The head of the file, for a reader of this file alone. */
@@ -156,8 +131,6 @@ export function llmsText(pages: readonly DocPage[], { url }: Described): string 
     `- [OpenAPI 3.1](${url}/openapi.json): every operation with its fields`,
     `- [What can be paid for](${url}/.well-known/x402.json): prices, recipients and schemas (x402)`,
     `- [server.json](${url}/server.json): for the MCP registry`,
-    `- [Server card](${url}/mcp/server-card): where the MCP server is and what it speaks`,
-    `- [Everything in one file](${url}/llms-full.txt): all pages below`,
   ]
   return [
     BEGIN(url),
@@ -168,10 +141,3 @@ export function llmsText(pages: readonly DocPage[], { url }: Described): string 
 }
 
 const section = (title: string, lines: readonly string[]): string => `## ${title}\n\n${lines.join('\n')}\n`
-
-/** `/llms-full.txt`: the pages themselves, but for those that are long lists made from the code. */
-export const llmsFullText = (pages: readonly DocPage[], { url }: Described): string =>
-  [
-    BEGIN(url),
-    ...pages.filter(({ isReference }) => !isReference).map(({ markdown }) => markdown.trim()),
-  ].join('\n\n---\n\n')

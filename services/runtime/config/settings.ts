@@ -42,17 +42,6 @@ export const SETTINGS = defineSettings({
     help: 'The address under which callers reach the service. Default: http://HOST:PORT, and the address of this machine itself where HOST stands for all addresses.',
     example: 'https://signals.example.com',
   },
-  MCP_REGISTRY_PROOF: {
-    schema: z
-      .string()
-      .regex(
-        /^v=MCPv1; k=[a-z0-9]{1,32}; p=[A-Za-z0-9+/=]{1,256}$/,
-        'must be as the publisher tool of the registry writes it',
-      )
-      .optional(),
-    help: 'Served at /.well-known/mcp-registry-auth, so that the MCP registry lists this service under its domain. Default: none.',
-    example: 'v=MCPv1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
-  },
   HEALTH_PORT: {
     schema: decimal(/^\d{1,5}$/)
       .pipe(z.number().max(65_535))

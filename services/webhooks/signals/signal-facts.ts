@@ -120,20 +120,6 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
   }
 }
 
-/**
- * Place of a coin in the newest ranking of its exchange before a position, from 1; undefined without one.
- *
- * @throws ServiceError of the store
- */
-export async function rankAt(
-  store: Pick<EventStore, 'read'>,
-  { exchange, coin }: { readonly exchange: Exchange; readonly coin: Coin },
-  position: Position,
-): Promise<number | undefined> {
-  const universe = await rankingBefore(store, exchange, position)
-  return universe && ranksOf(universe).get(coin)
-}
-
 const ranksOf = ({ coins }: Universe): Ranks => new Map(coins.map(({ coin }, index) => [coin, index + 1]))
 
 async function callBefore(

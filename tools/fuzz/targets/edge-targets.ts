@@ -11,7 +11,6 @@ import { readPaidBody } from '../../../services/http/routes/x402-body.ts'
 import { serverOptions } from '../../../services/http/testing/server-options.fixture.ts'
 import { readChatRequest, readSearchRequest } from '../../../services/knowledge/read-request.ts'
 import { readMessage } from '../../../services/mcp/mcp-messages.ts'
-import { readWatchUri } from '../../../services/mcp/watch-uris.ts'
 import { createLog } from '../../../services/runtime/logging/log.ts'
 import { isTraceparent } from '../../../services/runtime/tracing/trace-context.ts'
 import type { Target } from '../target.ts'
@@ -93,7 +92,6 @@ export const EDGE_TARGETS: readonly Target[] = [
       if (refusal !== undefined) throw refusal
     },
   },
-  { name: 'watch-uri', read: (input) => readWatchUri(textOf(input)) },
   {
     name: 'paid-body',
     read(input) {
