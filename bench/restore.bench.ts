@@ -40,7 +40,7 @@ function rowAt(position: number): StoredRow {
     ? { market: 'simulated', seed: 'demo', secretFingerprint: 'f'.repeat(64) }
     : { ...template.data, verdictId: id, coin: `C${coin}` }
   const stream = isFirst ? 'store-identity' : `verdict-SIM.C${coin}.1m`
-  const type = isFirst ? 'StoreInitialised' : template.type
+  const type = isFirst ? 'LogBegun' : template.type
   const revision = isFirst ? 0 : bar - (coin === 1 ? 1 : 0)
   const at = new Date(time).toISOString()
   return [position, stream, revision, type, isFirst ? 1 : template.schema, id, at, JSON.stringify(data), meta]

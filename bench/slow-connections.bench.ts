@@ -14,7 +14,7 @@ import { print, quantile } from './support/measure.ts'
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const VISITS = 10
 const BUDGET = 2
-const PAGES = ['/account', '/track-record', '/series/SIM/BTC/1h', '/webhooks', '/operator']
+const PAGES = ['/account', '/track-record', '/series/SIM/BTC/1h', '/webhooks']
 
 const silence = await startSilence()
 const service = await startServiceProcess({

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { accountId, sha256, timeMs } from './field-schemas.ts'
-import type { JsonObject } from './json.ts'
 import { tierSchema } from './plans.ts'
 
 const stream = 'account-{account}'
@@ -33,31 +32,18 @@ export const OwnerMailed = defineEvent({
   summary:
     'A notice is mailed to the owner; it stands before the mail, so that an hour sends no more than it may.',
   data: z.object({ accountId }),
-  formats: { 1: 4 },
 })
 
 export const SignInRequested = defineEvent({
   type: 'SignInRequested',
   stream,
-  schema: 2,
   summary: 'A sign-in code was made; only a keyed hash of it is kept. Several may be open at a time.',
   data: z.object({
     accountId,
     requestId: z.uuid(),
     codeHash: sha256,
-    /** Length of the code. Short codes can be guessed, so the codes of former releases are refused. */
-    codeCharacters: z.int().positive(),
     expiresAt: timeMs,
   }),
-  upcasters: { 1: (data) => ({ ...data, codeCharacters: 6 }) },
-})
-
-export const SignInFailed = defineEvent({
-  type: 'SignInFailed',
-  stream,
-  summary:
-    'A wrong code was given for a sign-in request. Former releases wrote it, whose codes were short; it means nothing any more.',
-  data: z.object({ accountId, requestId: z.uuid() }),
 })
 
 export const SignInConfirmed = defineEvent({
@@ -67,17 +53,12 @@ export const SignInConfirmed = defineEvent({
   data: z.object({ accountId, requestId: z.uuid() }),
 })
 
-/** The owner's name for a key. It may say anything, so it is sealed under the key of the account. */
-const keyLabelSchema = z.union([
-  z.strictObject({ sealed: z.string().min(1).max(1_024) }),
-  /** Keys without a label, and keys issued before labels were sealed. */
-  z.strictObject({ text: z.string().max(64) }),
-])
+/** The owner's name for a key, null without one. It may say anything, so it is sealed under the key of the account. */
+const keyLabelSchema = z.strictObject({ sealed: z.string().min(1).max(1_024) }).nullable()
 export type KeyLabel = z.infer<typeof keyLabelSchema>
 
 export const KeyIssued = defineEvent({
   type: 'KeyIssued',
-  schema: 2,
   stream,
   summary:
     'An API key was issued. It was shown once; its SHA-256 and its first characters are kept. Its label is sealed under the key of the account.',
@@ -88,10 +69,6 @@ export const KeyIssued = defineEvent({
     hint: z.string().min(1).max(16),
     label: keyLabelSchema,
   }),
-  upcasters: { 1: ({ label, ...data }) => ({ ...data, label: { text: label ?? '' } }) },
-  formats: { 2: 2 },
-  // Version 1 has it in clear, which it is not made for the sake of who reads no other.
-  downcasters: { 2: ({ label, ...data }) => ({ ...data, label: (label as JsonObject)['text'] ?? '' }) },
 })
 
 export const KeyRevoked = defineEvent({
@@ -107,7 +84,6 @@ export const SessionBegun = defineEvent({
   summary:
     "A browser signed in to the console. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
   data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
-  formats: { 1: 3 },
 })
 
 export const SessionSeen = defineEvent({
@@ -116,7 +92,6 @@ export const SessionSeen = defineEvent({
   summary:
     'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
   data: z.object({ accountId, sessionId: z.uuid() }),
-  formats: { 1: 3 },
 })
 
 export const SessionEnded = defineEvent({
@@ -125,7 +100,6 @@ export const SessionEnded = defineEvent({
   summary:
     'A session no longer applies: its browser signed out, the owner ended it, it had expired, or it gave way to a newer one.',
   data: z.object({ accountId, sessionId: z.uuid(), reason: z.string().min(1).max(200) }),
-  formats: { 1: 3 },
 })
 
 export const PlanStarted = defineEvent({

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { sha256, timeMs } from './field-schemas.ts'
-import type { JsonObject } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { positionSchema } from './position.ts'
 
@@ -42,11 +41,9 @@ const endFields = {
 }
 
 /** Sealed under the key of the subscription's account, since it may name the host or repeat what is personal. */
-export const attemptDetailSchema = z.union([
-  z.strictObject({ sealed: z.string().min(1).max(LIMITS.webhookSealedAnswerCharacters) }),
-  /** Attempts that were recorded before these texts were sealed. */
-  z.strictObject({ text: z.string().max(LIMITS.webhookResponseKeptBytes) }),
-])
+export const attemptDetailSchema = z.strictObject({
+  sealed: z.string().min(1).max(LIMITS.webhookSealedAnswerCharacters),
+})
 export type AttemptDetail = z.infer<typeof attemptDetailSchema>
 
 export const deliveryAttemptSchema = z.object({
@@ -116,24 +113,6 @@ export const deliveryStateSchema = z.object({
   replays: z.array(replayStanding).max(LIMITS.webhookReplaysKept),
 })
 
-/** The first schema did not count the outcomes of a replay's deliveries. */
-const withCountedReplays = ({ state, ...data }: JsonObject): JsonObject => {
-  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
-  return {
-    ...data,
-    state: { ...rest, replays: replays.map((replay) => ({ ...replay, delivered: 0, exhausted: 0 })) },
-  }
-}
-
-/** A reader of the first schema ignores the counts; the next reader starts them from zero. */
-const withoutCounts = ({ state, ...data }: JsonObject): JsonObject => {
-  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
-  return {
-    ...data,
-    state: { ...rest, replays: replays.map(({ delivered: _d, exhausted: _e, ...replay }) => replay) },
-  }
-}
-
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
 
 const subscriptionId = z.uuid()
@@ -142,19 +121,14 @@ const token = z.int().nonnegative()
 
 export const CursorTaken = defineEvent({
   type: 'CursorTaken',
-  schema: 2,
   stream,
   summary:
     'A process took over the deliveries of a subscription. What a former holder appends after this is refused, since it names a revision that has passed.',
   data: z.object({ subscriptionId, token, holder: z.string().min(1).max(128), state: deliveryStateSchema }),
-  upcasters: { 1: withCountedReplays },
-  formats: { 2: 2 },
-  downcasters: { 2: withoutCounts },
 })
 
 export const DeliveriesAttempted = defineEvent({
   type: 'DeliveriesAttempted',
-  schema: 2,
   stream,
   summary:
     'What came of attempts to deliver, several in one event, and where the cursor stands after them. Bodies are made again from template, address and event; their SHA-256 is kept.',
@@ -168,25 +142,12 @@ export const DeliveriesAttempted = defineEvent({
     /** The replays that these attempts belong to. */
     replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
   }),
-  upcasters: {
-    1: (data) => ({
-      ...data,
-      attempts: (data.attempts as JsonObject[]).map((attempt) => ({
-        ...attempt,
-        detail: attempt.detail === null ? null : { text: attempt.detail as string },
-      })),
-    }),
-  },
 })
 
 export const CursorMoved = defineEvent({
   type: 'CursorMoved',
-  schema: 2,
   stream,
   summary:
     'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
-  upcasters: { 1: withCountedReplays },
-  formats: { 2: 2 },
-  downcasters: { 2: withoutCounts },
 })

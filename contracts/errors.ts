@@ -220,11 +220,6 @@ export const ERRORS = defineErrors({
     message: 'No further series can be followed at the moment.',
     nextStep: 'Ask for a monitored series, or try again within the hour.',
   },
-  open_interest_unavailable: {
-    status: 422,
-    message: 'The exchange does not report open interest.',
-    nextStep: 'Rank the universe by volume.',
-  },
   engine_unavailable: {
     status: 503,
     isInner: true,

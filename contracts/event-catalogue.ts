@@ -19,13 +19,10 @@ import * as noticeEvents from './notice-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import * as paymentEvents from './payment-events.ts'
-import { START } from './position.ts'
 import * as proofEvents from './proof-events.ts'
 import * as quotaEvents from './quota-events.ts'
 import * as refundEvents from './refund-events.ts'
-import { regimeSchema } from './regime.ts'
 import * as scanEvents from './scan-events.ts'
-import { seriesSchema } from './series.ts'
 import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
@@ -35,12 +32,16 @@ import * as webhookHostEvents from './webhook-host-events.ts'
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]
 
-export const StoreInitialised = defineEvent({
-  type: 'StoreInitialised',
+/** The release whose schemas the events of a log have; releases that keep them keep it. */
+export const LOG_RELEASE = '0.3'
+
+export const LogBegun = defineEvent({
+  type: 'LogBegun',
   stream: 'store-identity',
   summary:
-    'The first event of a store: the kind of market it belongs to, and a fingerprint of its secret. Opening it for another is refused.',
+    'The first event of a log: the release whose events it holds, the kind of market, and a fingerprint of its secret. Opening it for another is refused.',
   data: z.object({
+    release: z.string().max(16),
     market: z.enum(MARKET_KINDS),
     /** Seed of a simulated market: another seed is another market. */
     seed: z.string().max(64).nullable(),
@@ -65,22 +66,6 @@ export const MarketClockRun = defineEvent({
   data: z.object({ from: timeMs, to: timeMs }),
 })
 
-/**
- * The newest format of a log that this release writes: raised with every release that adds a schema version, or a type to
- * a stream that older releases read. It reads all up to it.
- */
-export const NEWEST_LOG_FORMAT = 4
-/** The format of a log in which no event says another. */
-export const FIRST_LOG_FORMAT = 1
-
-export const LogFormatRaised = defineEvent({
-  type: 'LogFormatRaised',
-  stream: 'store-identity',
-  summary:
-    'From here on events are written in the schemas of this format, since every process that reads the log knows them. A new log begins with it; later it is the operator who says so, once no process of an older release is left.',
-  data: z.object({ format: z.int().min(2).max(1_000_000) }),
-})
-
 export const LogEndLost = defineEvent({
   type: 'LogEndLost',
   stream: 'store-losses',
@@ -100,20 +85,10 @@ const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  schema: 5,
   stream: verdicts,
   summary:
     'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar. Where its regime differs from that of `previous`, the regime has shifted.',
   data: verdictSchema,
-  upcasters: {
-    1: (data) => ({ ...data, previous: null, recordedLate: false }),
-    2: (data) => ({ ...data, forecast: null }),
-    // Its data is the same; `recordedLate` goes by another rule from schema 4 on.
-    3: (data) => data,
-    4: (data) => data,
-  },
-  formats: { 3: 2, 4: 3, 5: 4 },
-  downcasters: { 5: (data) => data, 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
 })
 
 export const VerdictsMissing = defineEvent({
@@ -124,39 +99,12 @@ export const VerdictsMissing = defineEvent({
   data: verdictsMissingSchema,
 })
 
-export const RegimeShifted = defineEvent({
-  type: 'RegimeShifted',
-  stream: verdicts,
-  summary:
-    "A verdict's regime differs from that of the verdict recorded before it; appended together with that verdict. Not written any more: verdicts of schema 2 say themselves what they follow on.",
-  data: seriesSchema.extend({
-    verdictId: z.uuid(),
-    barClose: timeMs,
-    regime: regimeSchema,
-    priorRegime: regimeSchema,
-    confidence: z.int().min(0).max(100),
-  }),
-})
-
 export const OutcomeLabelled = defineEvent({
   type: 'OutcomeLabelled',
-  schema: 4,
   stream: 'outcome-{exchange}.{coin}.{timeframe}',
   summary:
     'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
   data: outcomeSchema,
-  upcasters: {
-    1: (data) => ({ ...data, recordedLate: false }),
-    // A race that timed out was left at the close of its window.
-    2: (data) => ({
-      ...data,
-      forecast: null,
-      closePrice: (data.race === 'timeout' && data.exitPrice) || null,
-    }),
-    3: (data) => data,
-  },
-  formats: { 3: 2, 4: 4 },
-  downcasters: { 4: (data) => data, 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
 })
 
 export const UniverseRanked = defineEvent({
@@ -176,20 +124,18 @@ type DefinitionsIn<Module> = {
 const definitionsIn = <Module extends object>(module: Module): DefinitionsIn<Module> =>
   Object.fromEntries(
     Object.entries(module)
-      .filter(([, value]) => typeof value === 'object' && 'upcasters' in value)
+      .filter(([, value]) => typeof value === 'object' && 'summary' in value)
       .toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ) as DefinitionsIn<Module>
 
 /** Every event the service writes, by type. */
 export const EVENT_CATALOGUE = {
-  StoreInitialised,
-  LogFormatRaised,
+  LogBegun,
   LogEndLost,
   MarketClockAnchored,
   MarketClockRun,
   VerdictRecorded,
   VerdictsMissing,
-  RegimeShifted,
   OutcomeLabelled,
   ...definitionsIn(modelEvents),
   UniverseRanked,
@@ -250,27 +196,6 @@ export function decodeEventOf<Type extends ServiceEvent['type']>(
  */
 export function requireReadable(event: EventPlace): void {
   requireKnownSchema(event, definitionOf(event))
-}
-
-/**
- * An event as processes that know a log up to a format read it.
- *
- * @throws ServiceError `upgrade_under_way` for what they could not read in any form
- * @example inFormat(event, 1).schema // 2, where version 3 came with format 2
- */
-export function inFormat(event: NewEvent, format: number): NewEvent {
-  const { formats, downcasters } = definitionOf({ ...event, stream: '', revision: 0, position: START })
-  let { schema, data } = event
-  while ((formats[schema] ?? FIRST_LOG_FORMAT) > format) {
-    const former = downcasters[schema]?.(data)
-    if (former === undefined)
-      throw new ServiceError('upgrade_under_way', {
-        message: `${event.type} of schema ${schema} cannot be written yet: the log is of format ${format}, and this came with ${formats[schema]}.`,
-      })
-    data = former
-    schema -= 1
-  }
-  return schema === event.schema ? event : { ...event, schema, data }
 }
 
 function definitionOf(event: EventPlace): EventDefinition {

@@ -20,9 +20,9 @@ const TrainDeparted = defineEvent({
   stream: 'train-{number}',
   summary: 'A train left a station.',
   data: trainData,
-  upcasters: {
-    1: ({ minutesLate, ...data }) => ({ ...data, delayMs: (minutesLate as number) * 60_000 }),
-    2: (data) => ({ ...data, platform: null }),
+  upcast({ minutesLate, ...data }, from) {
+    const delay = from === 1 ? { delayMs: Number(minutesLate) * 60_000 } : {}
+    return { ...data, ...delay, platform: null }
   },
 })
 
@@ -48,32 +48,9 @@ function refusal(work: () => unknown): ServiceError {
   throw new Error('expected a refusal')
 }
 
-describe('defineEvent', () => {
-  const define = (schema: number, versions: readonly number[]) => () =>
-    defineEvent({
-      type: 'TrainDeparted',
-      schema,
-      stream: 'train-{number}',
-      summary: 'A train left a station.',
-      data: trainData,
-      upcasters: Object.fromEntries(versions.map((version) => [version, (data: JsonObject) => data])),
-    })
-
-  test.each([
-    { schema: 2, versions: [], from: 1 },
-    { schema: 4, versions: [1, 3], from: 2 },
-    { schema: 4, versions: [1, 2], from: 3 },
-    { schema: 3, versions: [2], from: 1 },
-  ])('refuses schema $schema with upcasters of $versions only', ({ schema, versions, from }) => {
-    expect(define(schema, versions)).toThrow(
-      new TypeError(`TrainDeparted: no upcaster from schema ${from} to ${from + 1}`),
-    )
-  })
-
-  test('takes a first schema without any, and a later one with all', () => {
-    expect(define(1, [])().schema).toBe(1)
-    expect(define(4, [1, 2, 3])().schema).toBe(4)
-  })
+test('a later schema needs a way from the former ones', () => {
+  const { upcast: _none, ...definition } = TrainDeparted
+  expect(() => defineEvent(definition)).toThrow('nothing brings data of a schema before 3 to it')
 })
 
 describe('newEvent', () => {
@@ -154,22 +131,19 @@ describe('upcast', () => {
     expect(error.message).toContain(`schema ${schema}`)
   })
 
-  test('refuses what an upcaster made of data when it does not fit the current schema', () => {
+  test('refuses what the way makes of former data when it does not fit the current schema', () => {
     const error = refusal(() => upcast(recorded(1, { station: '', minutesLate: 3 }), TrainDeparted))
     expect(error.code).toBe('event_unreadable')
     expect(error.message).toBe('TrainDeparted at position 17 cannot be brought from schema 1 to 3')
     expect(error.cause).toBeInstanceOf(z.ZodError)
   })
 
-  test('refuses an event at which an upcaster fails, and keeps why', () => {
+  test('refuses an event at which the way fails, and keeps why', () => {
     const fault = new RangeError('no such station')
     const definition = {
       ...TrainDeparted,
-      upcasters: {
-        ...TrainDeparted.upcasters,
-        2: () => {
-          throw fault
-        },
+      upcast: () => {
+        throw fault
       },
     }
     const error = refusal(() => upcast(recorded(1, { station: 'Ulm', minutesLate: 3 }), definition))

@@ -3,14 +3,8 @@ import { ServiceError } from './errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 
-/** Turns data of one schema version into data of the next. Pure, and never changed once released. */
-export type Upcaster = (data: JsonObject) => JsonObject
-
-/**
- * Turns data of one schema version into data of the one before, for processes of an older release that read the same log.
- * Undefined where the older one cannot say it.
- */
-export type Downcaster = (data: JsonObject) => JsonObject | undefined
+/** Brings data of a former schema, whose number is given, to the current one. Pure, and never changed once released. */
+export type Upcast = (data: JsonObject, from: number) => JsonObject
 
 /** The catalogue's entry of one event type. */
 export interface EventDefinition<Type extends string = string, Data extends JsonObject = JsonObject> {
@@ -22,12 +16,8 @@ export interface EventDefinition<Type extends string = string, Data extends Json
   /** One sentence for the documentation. */
   readonly summary: string
   readonly data: z.ZodType<Data>
-  /** `upcasters[n]` turns data of version n into version n + 1; every version below `schema` has one. */
-  readonly upcasters: Readonly<Record<number, Upcaster>>
-  /** Which format of the log each version came with; the first where nothing is said. */
-  readonly formats: Readonly<Record<number, number>>
-  /** `downcasters[n]` turns data of version n into version n − 1; every version of a later format than the one before has one. */
-  readonly downcasters: Readonly<Record<number, Downcaster>>
+  /** For each definition whose schema is above 1. */
+  readonly upcast?: Upcast | undefined
 }
 
 /** A decoded event: upcast to the current schema and typed by its definition. */
@@ -42,21 +32,12 @@ export function defineEvent<const Type extends string, Data extends JsonObject>(
   stream: string
   summary: string
   data: z.ZodType<Data>
-  upcasters?: Readonly<Record<number, Upcaster>>
-  formats?: Readonly<Record<number, number>>
-  downcasters?: Readonly<Record<number, Downcaster>>
+  upcast?: Upcast
 }): EventDefinition<Type, Data> {
-  const { schema = 1, upcasters = {}, formats = {}, downcasters = {}, ...rest } = definition
-  for (let version = 1; version < schema; version++) {
-    if (upcasters[version] === undefined) {
-      throw new TypeError(`${definition.type}: no upcaster from schema ${version} to ${version + 1}`)
-    }
-  }
-  for (let version = 2; version <= schema; version++) {
-    if ((formats[version] ?? 1) > (formats[version - 1] ?? 1) && downcasters[version] === undefined)
-      throw new TypeError(`${definition.type}: no downcaster from schema ${version} to ${version - 1}`)
-  }
-  return { ...rest, schema, upcasters, formats, downcasters }
+  const { schema = 1, ...rest } = definition
+  if (schema > 1 && rest.upcast === undefined)
+    throw new TypeError(`${definition.type}: nothing brings data of a schema before ${schema} to it`)
+  return { ...rest, schema }
 }
 
 interface EventParts<Data> {
@@ -94,7 +75,7 @@ export const builtEvent = <Type extends string, Data extends JsonObject>(
 
 /**
  * Brings a recorded event to the current schema. Data that is already current is trusted, because it was
- * checked before it was appended; data that an upcaster made is checked here.
+ * checked before it was appended; data of a former schema is checked here.
  *
  * @throws ServiceError `event_unreadable` for a schema newer than this release knows, or a faulty upcast.
  */
@@ -102,14 +83,8 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
   if (event.schema === definition.schema) return event
   requireKnownSchema(event, definition)
   try {
-    let data = event.data
-    for (let version = event.schema; version < definition.schema; version++) {
-      const step = definition.upcasters[version]
-      if (step === undefined) throw new TypeError(`${event.type}: no upcaster from schema ${version}`)
-      data = step(data)
-    }
-    // An upcaster that changed nothing has left it as it was checked.
-    if (data !== event.data) data = definition.data.parse(data)
+    if (definition.upcast === undefined) throw new TypeError(`${event.type} has no upcast`)
+    const data = definition.data.parse(definition.upcast(event.data, event.schema))
     return { ...event, schema: definition.schema, data }
   } catch (cause) {
     throw new ServiceError('event_unreadable', {
@@ -121,7 +96,7 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
 
 /** @throws ServiceError `event_unreadable` for a schema newer than this release knows. */
 export function requireKnownSchema(event: EventPlace, definition: EventDefinition): void {
-  if (event.schema <= definition.schema && event.schema >= 1) return
+  if (Number.isInteger(event.schema) && event.schema >= 1 && event.schema <= definition.schema) return
   throw new ServiceError('event_unreadable', {
     message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
   })

@@ -88,9 +88,6 @@ export const LIMITS = {
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 
-  /** Days for which bars with order flow may be kept. */
-  barsKeepDays: 3_650,
-
   /** Events in one append. */
   appendEvents: 256,
   /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */
@@ -126,14 +123,6 @@ export const LIMITS = {
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
   noteCharacters: 160_000,
-  /** A timestamp of OpenTimestamps, in base64: some calendars, a few hundred bytes each. */
-  timestampCharacters: 40_000,
-  /** Calendars that are asked. */
-  calendars: 8,
-  /** Anchors of an answer. */
-  anchorsPerPage: 100,
-  /** Witnesses of a policy. */
-  witnesses: 32,
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
@@ -299,26 +288,15 @@ export const LIMITS = {
   subscriptionChangesPerHour: 30,
   /** Deliveries of one subscription that replays asked for in an hour may send again. */
   replayedDeliveriesPerHour: 20_000,
-  /** Access tokens for all machines of an account in an hour. */
-  machineTokensPerHour: 240,
-  /** Programs that an account lets act for it, and clients for its machines. */
+  /** Programs that an account lets act for it. */
   appsPerAccount: 20,
-  machinesPerAccount: 10,
-  /** Access tokens that a machine may hold at a time. */
-  machineTokens: 60,
   /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
   oauthCodeMs: 60_000,
   accessTokenMs: 3_600_000,
   refreshTokenMs: 30 * 86_400_000,
-  /** How long a signed proof of a client may be good for, and how far its clock may be off. */
-  clientProofMs: 300_000,
-  clientClockMs: 30_000,
   /** The document by which a client describes itself: its size, its addresses, and how long it is waited for. */
   clientDocumentBytes: 10_240,
   clientDocumentMs: 2_000,
-  /** Bits of an RSA key of a client, and the largest exponent of one. */
-  clientKeyBits: 4_096,
-  clientKeyExponent: 65_537,
   clientRedirects: 32,
   clientNameCharacters: 100,
   /** Longest address of a client or of what it redirects to, and longest `state`. */
@@ -356,8 +334,6 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
-  /** How long a signed offer binds. */
-  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

@@ -1,14 +1,19 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 
-const FORMER_KINDS = ['degraded_1h', 'degraded_24h', 'degraded_72h', 'disabled'] as const
 /** Notices that the owner of a subscription receives about its endpoint: changes of its state, and reminders. */
-export const NOTICE_KINDS = ['failing', ...FORMER_KINDS, 'recovered'] as const
+export const NOTICE_KINDS = [
+  'failing',
+  'degraded_1h',
+  'degraded_24h',
+  'degraded_72h',
+  'disabled',
+  'recovered',
+] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 
 export const OwnerNotified = defineEvent({
   type: 'OwnerNotified',
-  schema: 2,
   stream: 'notice-{subscription}',
   summary:
     'The owner is notified, at other endpoints of the account and by mail, that this one fails, has been failing for an hour, a day or three, is disabled, or works again. It stands before the sending, so that one process sends, and after it; where a process dies in between, another sends the notice again.',
@@ -19,10 +24,4 @@ export const OwnerNotified = defineEvent({
     since: z.int().nonnegative(),
     stage: z.enum(['begun', 'sent']),
   }),
-  upcasters: { 1: (data) => ({ ...data, stage: 'sent' }) },
-  formats: { 2: 4 },
-  downcasters: {
-    2: ({ stage, ...data }) =>
-      stage === 'sent' && FORMER_KINDS.some((kind) => kind === data.kind) ? data : undefined,
-  },
 })

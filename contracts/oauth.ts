@@ -12,11 +12,7 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   webhooks: 'create, change and remove your webhooks, and read their deliveries',
 }
 
-/** How a client proves who it is (RFC 7591 §2): the first has nothing to prove it with but its redirect address. */
-export const CLIENT_METHODS = ['none', 'private_key_jwt'] as const
-export type ClientMethod = (typeof CLIENT_METHODS)[number]
-
-/** Why a request of OAuth is refused: the codes of RFC 6749, 8707 and 7009. */
+/** Why a request of OAuth is refused: the codes of RFC 6749 and 8707. */
 export const OAUTH_CODES = [
   'invalid_request',
   'invalid_client',
@@ -26,7 +22,6 @@ export const OAUTH_CODES = [
   'unauthorized_client',
   'unsupported_grant_type',
   'unsupported_response_type',
-  'unsupported_token_type',
   'access_denied',
   'temporarily_unavailable',
   'server_error',
@@ -46,22 +41,15 @@ export class OAuthError extends Error {
 /** A program that may act for an account, as lists show it. */
 export const appRowSchema = z.object({
   id: z.uuid(),
-  kind: z.enum(['app', 'machine']).describe('A program that you let in, or a client for a machine'),
   name: z.string(),
   client_id: z.string(),
-  redirect_host: z.string().nullable().describe('Where its sign-ins lead; null for a machine'),
+  redirect_host: z.string().describe('Where its sign-ins lead'),
   scopes: z.array(scopeSchema),
   created_at: instant,
-  expires_at: instant.nullable().describe('Until when it may be silent; null for a machine'),
+  expires_at: instant.describe('Until when it may be silent'),
 })
 export type AppRow = z.infer<typeof appRowSchema>
 
 /** The answer of `GET /api/apps`. */
 export const appsAnswerSchema = z.object({ apps: z.array(appRowSchema) })
 export type AppsAnswer = z.infer<typeof appsAnswerSchema>
-
-/** The answer of `POST /api/apps`, the only one that holds the secret. */
-export const machineAnswerSchema = appRowSchema.extend({
-  client_secret: z.string().nullable().describe('Shown this once; null where keys were given'),
-})
-export type MachineAnswer = z.infer<typeof machineAnswerSchema>

@@ -42,29 +42,20 @@ export const paymentAnswerSchema = z.object({
   credit_left_usdc: amount
     .exactOptional()
     .describe('What the payer has left of credits; where this payment became one'),
-  receipt: z
-    .object({ format: z.literal('jws'), signature: z.string() })
-    .exactOptional()
-    .describe(
-      'What proves to others that it was paid and answered; once it is confirmed, to who holds its id',
-    ),
 })
 
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 /** A payment in the operator's list, and a page of them, newest first. */
 export const paymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ next_step: true, receipt: true, credit_left_usdc: true })),
+  payments: z.array(paymentAnswerSchema.omit({ next_step: true, credit_left_usdc: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
 /** Payments for the plans of an account, and a page of them, newest first. */
 export const ownPaymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ receipt: true, credit_left_usdc: true })),
+  payments: z.array(paymentAnswerSchema.omit({ credit_left_usdc: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
 export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>
-
-/** The answer to an operator who blocked or unblocked a payer. */
-export const payerAnswerSchema = z.object({ payer: addressSchema, is_blocked: z.boolean() })

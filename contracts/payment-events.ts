@@ -137,28 +137,3 @@ export const RefundSent = defineEvent({
     'Money was sent back: by the refund wallet, in a transaction that is final, or by the operator, by hand.',
   data: z.object({ paymentId, value: microUsdcSchema, transaction: bytes32Schema, reason }),
 })
-
-export const PaymentIdentified = defineEvent({
-  type: 'PaymentIdentified',
-  stream: 'paymentid-{hash of payer and identifier}',
-  summary: 'A client named one of its payments; the name stands for this authorization from then on.',
-  data: z.object({
-    payer: addressSchema,
-    /** Stream of the claim. */
-    authorization: z.string().min(1).max(250),
-  }),
-})
-
-export const PayerBlocked = defineEvent({
-  type: 'PayerBlocked',
-  stream: 'payer-{chain}.{payer}',
-  summary: 'The operator takes no payments of a payer until it is unblocked.',
-  data: z.object({ payer: addressSchema, reason }),
-})
-
-export const PayerUnblocked = defineEvent({
-  type: 'PayerUnblocked',
-  stream: 'payer-{chain}.{payer}',
-  summary: 'The operator takes payments of a payer again, and forgets its debts.',
-  data: z.object({ payer: addressSchema, reason }),
-})

@@ -80,65 +80,6 @@ export const CheckpointSigned = defineEvent({
   }),
 })
 
-export const CheckpointCosigned = defineEvent({
-  type: 'CheckpointCosigned',
-  stream: 'log-cosignatures',
-  summary:
-    'A checkpoint of the transparency log that witnesses have cosigned: they have seen no other history. Again where more of them have.',
-  data: treeHeadSchema.extend({
-    /** Text, signatures of the log, and those of witnesses. */
-    note: z.string().max(LIMITS.noteCharacters),
-    /** Names of the keys. */
-    witnesses: z.array(z.string().min(1).max(200)).min(1).max(LIMITS.witnesses),
-    /** Whether they are as many as the policy of the log wants. */
-    isQuorum: z.boolean(),
-    /** Market time, Unix milliseconds: windows are compared to it. */
-    cosignedAt: z.int().nonnegative(),
-    /** Size of the one cosigned before: from there on, verdicts, and those of them whose window is open. */
-    countedFrom: z.int().nonnegative(),
-    verdicts: z.int().nonnegative(),
-    inTime: z.int().nonnegative(),
-  }),
-})
-
-export const CheckpointAnchored = defineEvent({
-  type: 'CheckpointAnchored',
-  stream: 'log-anchors',
-  summary:
-    'A checkpoint of the transparency log that stands on the chain: its text is the data of a transaction of the settler’s wallet.',
-  data: treeHeadSchema.extend({
-    chainId: z.int().positive(),
-    transaction: z.string().regex(/^0x[0-9a-f]{64}$/),
-    blockNumber: z.int().nonnegative(),
-    blockHash: z.string().regex(/^0x[0-9a-f]{64}$/),
-    /** Whether enough witnesses had cosigned it. */
-    isCosigned: z.boolean(),
-    /** Market time, Unix milliseconds: windows are compared to it. */
-    anchoredAt: z.int().nonnegative(),
-    /** Wall clock, Unix milliseconds. */
-    writtenAt: z.int().nonnegative(),
-    /** Size of the one anchored before: from there on, verdicts, and those of them whose window is open. */
-    countedFrom: z.int().nonnegative(),
-    verdicts: z.int().nonnegative(),
-    inTime: z.int().nonnegative(),
-  }),
-})
-
-export const CheckpointTimestamped = defineEvent({
-  type: 'CheckpointTimestamped',
-  stream: 'log-anchors',
-  summary:
-    'A checkpoint of the transparency log that calendars of OpenTimestamps have taken, and again when it stands in a block of Bitcoin: the proof of it.',
-  data: treeHeadSchema.extend({
-    /** The file of OpenTimestamps for the text of the checkpoint, base64. */
-    file: z.base64().max(LIMITS.timestampCharacters),
-    /** Height of the block of Bitcoin; null while it is promised only. */
-    bitcoinBlock: z.int().nonnegative().nullable(),
-    /** Wall clock, Unix milliseconds. */
-    writtenAt: z.int().nonnegative(),
-  }),
-})
-
 export const DaySealed = defineEvent({
   type: 'DaySealed',
   stream: 'sealed-{exchange}',
@@ -153,25 +94,4 @@ export const DaySealed = defineEvent({
     rows: z.int().nonnegative(),
     bytes: z.int().nonnegative(),
   }),
-})
-
-/** The findings of a restore on trial, as the command that made it reports it. */
-export const backupDrillSchema = z.strictObject({
-  takenAt: z.iso.datetime().describe('When the backup was taken'),
-  position: z.int().positive().describe('Position of the newest event in the backup'),
-  events: z.int().positive().describe('Events that were restored'),
-  bytes: z.int().positive().describe('Size of the log that was restored'),
-  seconds: z.number().nonnegative().describe('How long the restore and its comparison took'),
-  treeSize: z.int().positive().describe('Entries of the transparency log that were hashed again'),
-  root: z.string().length(44).describe('Their root, base64: the one that the log had signed'),
-})
-
-export type BackupDrill = z.infer<typeof backupDrillSchema>
-
-export const BackupDrilled = defineEvent({
-  type: 'BackupDrilled',
-  stream: 'store-drills',
-  summary:
-    'A backup was restored on trial into a scratch folder. All its events were there, and the root of their transparency log was the one that had been signed.',
-  data: backupDrillSchema,
 })

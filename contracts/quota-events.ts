@@ -32,26 +32,5 @@ export const QuotaDebited = defineEvent({
     /** Calls used after this one, in the window and in the day. */
     used: z.int().positive(),
     usedToday: z.int().positive(),
-    /** All that was granted in this window so far, so that the newest event tells the balance. */
-    granted: z.int().nonnegative(),
-  }),
-})
-
-export const QuotaGranted = defineEvent({
-  type: 'QuotaGranted',
-  stream,
-  summary: 'The operator gave an account further calls in a window.',
-  data: z.object({
-    payerId: payerIdSchema,
-    window: quotaWindowSchema,
-    calls: z.int().positive().max(1_000_000),
-    reason: z.string().min(1).max(200),
-    /** UTC day that `usedToday` is of. */
-    day: z.iso.date(),
-    /** Calls used so far, so that the newest event tells the balance. */
-    used: z.int().nonnegative(),
-    usedToday: z.int().nonnegative(),
-    /** All that was granted in this window, this grant included. */
-    granted: z.int().positive(),
   }),
 })

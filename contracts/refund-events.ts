@@ -7,7 +7,6 @@ const payment = 'payment-{chain}.{contract}.{payer}.{nonce}'
 const credit = 'credit-{chain}.{payer}'
 const day = z.iso.date()
 /** Processes that know only the first format of the log read streams of payments, and stop at what they do not know. */
-const formats = { 1: 2 }
 
 /** The cause of a refund. */
 export const REFUND_CAUSES = ['answer_not_given', 'plan_not_begun'] as const
@@ -20,7 +19,6 @@ export type CreditReason = (typeof CREDIT_REASONS)[number]
 export const AnswerWithheld = defineEvent({
   type: 'AnswerWithheld',
   stream: payment,
-  formats,
   summary:
     'The service failed to give an answer that was paid for, or to begin a plan. Where the money comes and the answer is not asked for again, it is refunded.',
   data: z.object({ paymentId, code: z.string().min(1).max(64) }),
@@ -29,7 +27,6 @@ export const AnswerWithheld = defineEvent({
 export const AnswerGiven = defineEvent({
   type: 'AnswerGiven',
   stream: payment,
-  formats,
   summary:
     'The answer is given to who asks again: nothing is refunded from here on. Durable before the answer leaves.',
   data: z.object({ paymentId }),
@@ -38,7 +35,6 @@ export const AnswerGiven = defineEvent({
 export const RefundBegun = defineEvent({
   type: 'RefundBegun',
   stream: payment,
-  formats,
   summary:
     'What was paid is given back: the answer is not given any more. A transfer that could not be sent becomes a credit.',
   data: z.object({
@@ -55,7 +51,6 @@ export const RefundBegun = defineEvent({
 export const CreditApplied = defineEvent({
   type: 'CreditApplied',
   stream: payment,
-  formats,
   summary:
     'The answer was paid for with a credit, in one append with its claim: its authorization is not used.',
   data: z.object({ paymentId, value: microUsdcSchema }),

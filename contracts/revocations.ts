@@ -8,7 +8,6 @@ import type { EventType } from './event-catalogue.ts'
 export const REVOCATIONS = [
   'AppEnded',
   'KeyRevoked',
-  'MachineClientRemoved',
   'SecretRotated',
   'SessionEnded',
   'SignInConfirmed',

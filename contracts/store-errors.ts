@@ -68,12 +68,6 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Check the address, the region, the endpoint and the credentials (docs/backup.md), then run the same command again: it goes on where it was.',
   },
-  upgrade_under_way: {
-    status: 503,
-    message: 'This cannot be recorded before every process is of the new release.',
-    nextStep:
-      'Ask again once the upgrade is finished. The operator finishes it with `signal log-format raise`, when no process of the older release is left.',
-  },
   dependency_changed: {
     status: 500,
     exitCode: 23,

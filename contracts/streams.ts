@@ -8,7 +8,6 @@ export const STORE_IDENTITY_STREAM = 'store-identity'
 /** Losses of the log's end that its operator accepted. */
 export const STORE_LOSSES_STREAM = 'store-losses'
 /** Restores of backups on trial. */
-export const STORE_DRILLS_STREAM = 'store-drills'
 export const MARKET_CLOCK_STREAM = 'store-market-clock'
 /** Stretches of market time that a simulated market was run through. */
 export const MARKET_RUNS_STREAM = 'store-market-runs'
@@ -46,11 +45,6 @@ export const monitoredStream = (exchange: Exchange): string => `monitored-${exch
 export const LOG_KEYS_STREAM = 'log-keys'
 /** Its checkpoints. */
 export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
-
-export const LOG_COSIGNATURES_STREAM = 'log-cosignatures'
-
-/** Other places to which its checkpoints were copied. */
-export const LOG_ANCHORS_STREAM = 'log-anchors'
 
 /** @example sealedStream('HL') === 'sealed-HL' */
 export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
@@ -102,12 +96,6 @@ export interface AuthorizationName {
 /** An authorization is used once on its contract, and so has one stream; its first event claims it. */
 export const paymentStream = ({ chainId, contract, payer, nonce }: AuthorizationName): string =>
   `payment-${chainId}.${contract}.${payer}.${nonce}`
-
-/** @param named hash of a payer and of the name that it gave to one of its payments, hexadecimal */
-export const paymentIdentifierStream = (named: string): string => `paymentid-${named}`
-
-/** @param payer an address in lower case */
-export const payerStream = (chainId: number, payer: string): string => `payer-${chainId}.${payer}`
 
 /** The transfer that gives a payment back. @param paymentId a UUID */
 export const refundStream = (paymentId: string): string => `refund-${paymentId}`

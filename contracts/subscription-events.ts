@@ -31,7 +31,6 @@ export const EndpointChanged = defineEvent({
   summary:
     'The owner gave another address, or chose otherwise how deliveries are sent: what is sent from here on goes there, what waits for another try included.',
   data: z.object({ subscriptionId, sealedUrl: sealed, sending: sendingSchema }),
-  formats: { 1: 4 },
 })
 
 export const SubscriptionChanged = defineEvent({
@@ -86,22 +85,12 @@ export const SubscriptionRecovered = defineEvent({
   data: z.object({ subscriptionId }),
 })
 
-/** With what the operator's reasons began in schema 1, where nothing else told whose stop it was. */
-const BY_THE_OPERATOR = 'disabled by the operator'
-
 export const SubscriptionDisabled = defineEvent({
   type: 'SubscriptionDisabled',
-  schema: 2,
   stream,
   summary:
     'Nothing is sent any more: the endpoint failed for so long, or said that it is gone; or the operator stopped it, and only the operator can allow it again.',
   data: z.object({ subscriptionId, reason, by: z.enum(['endpoint', 'operator']) }),
-  upcasters: {
-    1: (data) => ({
-      ...data,
-      by: (data.reason as string).startsWith(BY_THE_OPERATOR) ? 'operator' : 'endpoint',
-    }),
-  },
 })
 
 export const SubscriptionAllowed = defineEvent({
@@ -136,7 +125,6 @@ export const SubscriptionSlotFreed = defineEvent({
 
 export const ReplayRequested = defineEvent({
   type: 'ReplayRequested',
-  schema: 2,
   stream,
   summary:
     'A window of the past is to be sent again, all of it or only what was never taken: deliveries as they were numbered, with the same ids and bodies.',
@@ -151,17 +139,6 @@ export const ReplayRequested = defineEvent({
     /** How many that were when it was asked for. */
     deliveries: z.int().positive(),
   }),
-  upcasters: {
-    // A window was always sent again whole.
-    1: (data) => ({
-      ...data,
-      only: 'all',
-      deliveries: Number(data.toSequence) - Number(data.fromSequence) + 1,
-    }),
-  },
-  formats: { 2: 2 },
-  // A process that knows no scope would send all of the window.
-  downcasters: { 2: ({ only, deliveries: _deliveries, ...data }) => (only === 'all' ? data : undefined) },
 })
 
 export const ReplayCancelled = defineEvent({
@@ -169,5 +146,4 @@ export const ReplayCancelled = defineEvent({
   stream,
   summary: 'The owner ended a replay before its end: nothing more of it is sent. What was sent stays sent.',
   data: z.object({ subscriptionId, replayId: z.uuid() }),
-  formats: { 1: 2 },
 })

@@ -8,8 +8,6 @@ export const universeEntrySchema = z.object({
   coin: coinSchema,
   /** Traded in the last 24 hours, in the quote currency. */
   quoteVolume24h: z.number().nonnegative(),
-  /** Open interest in the quote currency; null where the venue does not say. */
-  openInterest: z.number().nonnegative().nullable(),
   /** Price change over the last 24 hours, as a fraction of the price then; null where it is not known. */
   change24h: z.number().min(-1).nullable(),
 })

@@ -106,7 +106,7 @@ export const verdictSchema = seriesSchema.extend({
   price: z.number().positive(),
   /** Distance of either barrier of the race from its start, as a fraction of the price there. */
   barrier: z.number().positive(),
-  /** Null where the market stands still, and in verdicts of before there were any. */
+  /** Null where the market stands still. */
   forecast: forecastSchema.nullable(),
   factors: z.array(factorSchema).max(64),
   reasoning: z.string().max(500),
@@ -115,7 +115,7 @@ export const verdictSchema = seriesSchema.extend({
   anchorBar: timeMs,
   /** SHA-256 (hex) over everything the verdict was computed from since the anchor. */
   inputsHash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The verdict before it in its series; null for the first, and for those recorded by releases without this field. */
+  /** The verdict before it in its series; null for the first. */
   previous: z.object({ barClose: timeMs, regime: regimeSchema }).nullable(),
   /** Whether it was late, as {@link isLate} says, in market time when it was recorded: it counts for nothing. */
   recordedLate: z.boolean(),
@@ -135,9 +135,6 @@ export const inTimeUntil = ({ barClose, timeframe }: Pick<Verdict, 'barClose' | 
  */
 export const isLate = (verdict: Pick<Verdict, 'barClose' | 'timeframe'>, at: number): boolean =>
   at >= inTimeUntil(verdict)
-
-/** From this schema of `VerdictRecorded` on, `recordedLate` goes by {@link isLate}; before, by the end of the window. */
-export const LATE_BY_FIRST_BAR_SCHEMA = 4
 
 /** Bars between a verdict and the one before it that have none. */
 export const barsMissed = ({

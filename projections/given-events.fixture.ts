@@ -6,7 +6,6 @@ import {
   EVENT_CATALOGUE,
   type EventType,
   OutcomeLabelled,
-  RegimeShifted,
   type ServiceEvent,
   VerdictRecorded,
   VerdictsMissing,
@@ -16,13 +15,11 @@ import type { JsonObject } from '../contracts/json.ts'
 import { type SpeechChange, type SpeechRestored, type SpeechWithdrawn } from '../contracts/model-events.ts'
 import type { Outcome } from '../contracts/outcome.ts'
 import { type Position, START } from '../contracts/position.ts'
-import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
-import type { Regime } from '../contracts/regime.ts'
+import { QuotaDebited } from '../contracts/quota-events.ts'
 import {
   accountStream,
   chatStream,
   outcomeStream,
-  payerStream,
   paymentStream,
   quotaStream,
   speechStream,
@@ -69,13 +66,6 @@ export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
     stream: verdictStream(data),
     event: newEvent(VerdictRecorded, { id: data.verdictId, data, meta: META }),
   }
-}
-
-/** A shift to the regime of a verdict. */
-export function regimeShifted(priorRegime: Regime, change: Partial<Verdict> = {}): Fact {
-  const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = aVerdict(change)
-  const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
-  return { stream: verdictStream(data), event: newEvent(RegimeShifted, { id: verdictId, data, meta: META }) }
 }
 
 /** Bars of an hourly series that have no verdict. */
@@ -173,7 +163,6 @@ export function quotaDebited(change: Partial<z.infer<typeof QuotaDebited.data>> 
     answer: '{"call":"HOLD"}',
     used: 1,
     usedToday: 1,
-    granted: 0,
     ...change,
   }
   const event = newEvent(QuotaDebited, { id: '0190a000-0000-7000-8000-00000000000d', data, meta: META })
@@ -197,14 +186,6 @@ export function chatAnswered(change: Partial<z.infer<typeof ChatAnswered.data>> 
   }
   const event = newEvent(ChatAnswered, { id: '0190a000-0000-7000-8000-00000000000f', data, meta: META })
   return { stream: chatStream(data.payerId, data.window.id), event }
-}
-
-/** Further calls for the same payer. */
-export function quotaGranted(calls: number): Fact {
-  const given = { payerId: PAYER_ID, window: NOVEMBER, day: '2026-11-21', calls, granted: calls }
-  const data = { ...given, reason: 'a test', used: 0, usedToday: 0 }
-  const event = newEvent(QuotaGranted, { id: '0190a000-0000-7000-8000-00000000000e', data, meta: META })
-  return { stream: quotaStream(PAYER_ID, NOVEMBER.id), event }
 }
 
 const PAYER_ADDRESS = `0x${'a1'.repeat(20)}`
@@ -270,9 +251,7 @@ export function paymentFact(
     data: whole as JsonObject,
     meta: META,
   })
-  const stream = type.startsWith('Payer')
-    ? payerStream(8453, payer)
-    : paymentStream({ chainId: 8453, contract, payer, nonce })
+  const stream = paymentStream({ chainId: 8453, contract, payer, nonce })
   return { stream, event }
 }
 

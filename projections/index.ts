@@ -4,7 +4,6 @@ import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
-import { losses } from './losses/losses.ts'
 import type { Projection } from './projection.ts'
 import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -19,7 +18,6 @@ export * from './debits/debits.ts'
 export * from './decided/decided.ts'
 export * from './latest-verdicts/latest-verdicts.ts'
 export * from './log-checkpoints/log-checkpoints.ts'
-export * from './losses/losses.ts'
 export * from './projection.ts'
 export * from './record-months/record-months.ts'
 export * from './regime-shifts/regime-shifts.ts'
@@ -37,7 +35,6 @@ export const PROJECTIONS: readonly Projection[] = [
   decided,
   latestVerdicts,
   logCheckpoints,
-  losses,
   recordMonths,
   regimeShifts,
   sealedDays,

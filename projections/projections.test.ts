@@ -19,7 +19,6 @@ import {
   outcomeLabelled,
   paymentFact,
   quotaDebited,
-  regimeShifted,
   subscriptionFact,
   verdictRecorded,
   verdictsMissing,
@@ -61,7 +60,6 @@ const HISTORY = given(
     const { coin, barClose, call } = bar
     return [
       verdictRecorded(bar),
-      regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
       outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
       chatAnswered({ used: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
       quotaDebited({ used: n + 1, usedToday: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
@@ -69,7 +67,6 @@ const HISTORY = given(
   }).flat(),
   verdictsMissing('no_engine', 3),
   ...PAYMENTS,
-  paymentFact('PayerBlocked', { payer: `0x${'a1'.repeat(20)}`, reason: 'a test' }),
   {
     stream: LOG_KEYS_STREAM,
     event: newEvent(LogKeysPublished, {
@@ -104,7 +101,7 @@ const HISTORY = given(
       keyId: accountId,
       keyHash: accountId.replaceAll('-', '').repeat(2),
       hint: 'sk_live_abcd…',
-      label: { text: '' },
+      label: null,
     }),
     ...(accountId.endsWith('6') ? [accountFact(AccountErased, { accountId, generation: 0 })] : []),
   ]),

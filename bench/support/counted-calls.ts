@@ -30,6 +30,8 @@ export function answersLike({
   }
 }
 
+const CALLS_OF_A_WINDOW = 90_000
+
 /**
  * Tool calls that are counted and durable, of accounts whose allowance does not end before a benchmark does. The tool handler
  * answers at once, and keys are known: neither is what is measured.
@@ -47,7 +49,8 @@ export async function openCountedCalls(store: EventStore) {
     signal: ending.signal,
   })
   const begun = Date.now()
-  const window = planWindow(begun, begun + 86_400_000)
+  /** A plan has calls for some seconds only, so the next one takes its place in time. */
+  const windowOf = (number: number) => planWindow(begun - number * 1_000, begun + 86_400_000)
   const answer: JsonObject = sampleAnswer('get_trade_call')
   const keyId = newId()
 
@@ -56,15 +59,12 @@ export async function openCountedCalls(store: EventStore) {
     /** Calls of so many accounts in turn. */
     async pathOf(count: number): Promise<CallPath> {
       const accounts = Array.from({ length: count }, newId)
-      for (const id of count === 1 ? accounts : []) {
-        const by = { at: begun, requestId: newId() }
-        await ledger.grant({ id, tier: 'pro', window }, 1_000_000, 'benchmark', by)
-      }
-      let turn = 0
+      let calls = 0
       return createCallPath({
         identify: async () => {
-          turn = (turn + 1) % count
-          return { outcome: 'OK', accountId: accounts[turn] ?? '', keyId, tier: 'pro', window }
+          calls += 1
+          const window = windowOf(Math.floor(calls / count / CALLS_OF_A_WINDOW))
+          return { outcome: 'OK', accountId: accounts[calls % count] ?? '', keyId, tier: 'pro', window }
         },
         anonymousPayer: () => 'nobody',
         ledger,

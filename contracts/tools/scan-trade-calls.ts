@@ -15,16 +15,7 @@ export const RANKINGS = [
   'confidence',
   'change',
 ] as const
-export const UNIVERSES = ['volume', 'open_interest'] as const
-export const LENSES = [
-  'funding',
-  'gainers',
-  'losers',
-  'volume',
-  'open_interest',
-  'volatility',
-  'open_interest_change',
-] as const
+export const LENSES = ['funding', 'gainers', 'losers', 'volume', 'volatility'] as const
 
 export const scanTradeCallsRequest = z.strictObject({
   exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
@@ -36,8 +27,7 @@ export const scanTradeCallsRequest = z.strictObject({
     .min(1)
     .max(LIMITS.scanCoins)
     .default(20)
-    .describe('Coins looked at: the largest of the venue'),
-  universe_by: z.enum(UNIVERSES).default('volume').describe('What makes a coin large'),
+    .describe('Coins looked at: the most traded of the venue'),
   min_confidence: z.int().min(0).max(100).default(0).describe('Above 60 nothing passes'),
   include_holds: z.boolean().default(false).describe('Whether HOLDs have rows too'),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
@@ -47,7 +37,7 @@ export const scanTradeCallsRequest = z.strictObject({
     .describe(
       'expected_range: p10 to p90, the farthest first; expected_return: refused, no model tells it; volume, change: of 24 hours, change up or down',
     ),
-  lens: z.enum(LENSES).optional().describe('Ranks coins by this, in place of universe_by and rank_by'),
+  lens: z.enum(LENSES).optional().describe('Ranks coins by this, in place of rank_by'),
   min_liquidity_usd: z.number().min(0).optional().describe('Least quote volume of 24 hours'),
 })
 
@@ -62,7 +52,7 @@ export const scanRow = z.object({
     .number()
     .nullable()
     .describe(
-      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume and open interest in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown',
+      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown',
     ),
   bar_close: instantField,
   valid_until: instantField,

@@ -17,7 +17,6 @@ describe('requests', () => {
     expect(TOOLS.scan_trade_calls.request.parse({})).toEqual({
       timeframe: '1h',
       top_n: 20,
-      universe_by: 'volume',
       min_confidence: 0,
       include_holds: false,
       limit: 10,

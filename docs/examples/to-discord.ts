@@ -2,7 +2,7 @@
 // It needs Node.js 24 and nothing else:
 //   WEBHOOK_SECRET=whsec_… DISCORD_URL=https://discord.com/api/webhooks/… PORT=9000 node docs/examples/to-discord.ts
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
 const { WEBHOOK_SECRET = '', DISCORD_URL = '', PORT = '9000' } = process.env
 if (WEBHOOK_SECRET === '' || DISCORD_URL === '') throw new Error('WEBHOOK_SECRET or DISCORD_URL is not set')
@@ -15,20 +15,21 @@ function isSigned({ headers }: IncomingMessage, body: Buffer): boolean {
   return isFresh && given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-const line = (one: Record<string, unknown>): string =>
+type Row = Readonly<Record<string, string | number>>
+type Delivery = { event: string; test?: true; data: Row & { calls?: Row[] } }
+
+const line = (one: Row): string =>
   `${one.call ?? one.regime} ${one.coin}: confidence ${one.confidence} %, <${one.verify_url}>`
 
-type Delivery = { event: string; test?: true; data: Record<string, unknown> }
-
 async function post({ event, test, data }: Delivery): Promise<Response> {
-  const rows = (data.calls ?? [data]) as Record<string, unknown>[]
+  const rows = data.calls ?? [data]
   const head = `${test ? 'A test: ' : ''}${event} ${data.exchange} ${data.timeframe}`
   const text = [head, ...rows.map(line)].join('\n').slice(0, 2_000)
   const body = JSON.stringify({ content: text, allowed_mentions: { parse: [] } })
   return fetch(DISCORD_URL, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
 }
 
-const server = createServer(async (request, response) => {
+async function relay(request: IncomingMessage, response: ServerResponse): Promise<ServerResponse> {
   if (!(Number(request.headers['content-length']) <= 65_536)) return response.writeHead(413).end()
   const body = Buffer.concat(await Array.fromAsync<Buffer>(request).catch(() => []))
   if (!isSigned(request, body)) return response.writeHead(401).end()
@@ -36,5 +37,7 @@ const server = createServer(async (request, response) => {
   const posted = await post(JSON.parse(body.toString())).catch(() => undefined)
   const wait = posted?.headers.get('retry-after')
   return response.writeHead(posted?.ok ? 204 : 503, wait ? { 'retry-after': wait } : {}).end()
-})
+}
+
+const server = createServer((request, response) => void relay(request, response))
 server.listen(Number(PORT), '127.0.0.1', () => process.stdout.write(`${JSON.stringify(server.address())}\n`))

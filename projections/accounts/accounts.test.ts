@@ -9,7 +9,7 @@ import {
   PlanStarted,
   SignInRequested,
 } from '../../contracts/account-events.ts'
-import { AppEnded, AppTokenIssued, MachineClientCreated } from '../../contracts/oauth-events.ts'
+import { AppEnded, AppTokenIssued } from '../../contracts/oauth-events.ts'
 import { accountFact, type Fact, fold, given } from '../given-events.fixture.ts'
 import { accountRowKey, accounts, appRowKey, keyIdRowKey, keyRowKey } from './accounts.ts'
 
@@ -54,7 +54,7 @@ test('given an account with a key, both are found, and nothing personal is', () 
 
 test('given a sign-in that was never confirmed, there is no account', () => {
   const codeHash = hash(1)
-  const asked = { accountId: uuid(1), requestId: uuid(2), codeHash, codeCharacters: 10, expiresAt: 1 }
+  const asked = { accountId: uuid(1), requestId: uuid(2), codeHash, expiresAt: 1 }
   expect(fold(accounts, given(accountFact(SignInRequested, asked)))).toEqual({})
 })
 
@@ -102,33 +102,23 @@ test('given an account that is opened again after it was erased, old keys and pl
   })
 })
 
-test('a program and a machine have a row from their first token on, until they end', () => {
+test('a program has a row from its first token on, until it ends', () => {
   const grantId = uuid(8)
-  const machineId = uuid(9)
   const token = accountFact(AppTokenIssued, {
     accountId: uuid(1),
     grantId,
     refreshHash: hash(1),
     expiresAt: 1,
   })
-  const made = accountFact(MachineClientCreated, {
-    accountId: uuid(1),
-    machineId,
-    label: { text: '' as const },
-    secretHash: hash(2),
-    jwks: null,
-    scopes: ['calls'],
-  })
   const ended = accountFact(AppEnded, { accountId: uuid(1), grantId, reason: 'by its owner' })
-  const letIn = given(opened(1), token, token, made)
+  const letIn = given(opened(1), token, token)
   const row = { kind: 'app', accountId: uuid(1) }
   expect(fold(accounts, letIn)).toMatchObject({
     [appRowKey(grantId)]: row,
-    [appRowKey(machineId)]: row,
-    [accountRowKey(uuid(1))]: { apps: [grantId, machineId] },
+    [accountRowKey(uuid(1))]: { apps: [grantId] },
   })
-  expect(fold(accounts, given(opened(1), token, made, ended))).not.toHaveProperty([appRowKey(grantId)])
-  const rows = fold(accounts, given(opened(1), token, made, erased(1)))
+  expect(fold(accounts, given(opened(1), token, ended))).not.toHaveProperty([appRowKey(grantId)])
+  const rows = fold(accounts, given(opened(1), token, erased(1)))
   expect(Object.keys(rows).filter((key) => key.startsWith('app/'))).toEqual([])
 })
 

@@ -20,10 +20,7 @@ export interface SessionRow extends JsonObject {
   readonly seenAt: number
 }
 
-/**
- * A program that may act for an account, or a client for a machine: both are let in by their access tokens. Key:
- * {@link appRowKey}.
- */
+/** A program that may act for an account. Key: {@link appRowKey}. */
 export interface AppRow extends JsonObject {
   readonly kind: 'app'
   readonly accountId: string
@@ -49,7 +46,7 @@ export interface AccountRow extends JsonObject {
   readonly openedAt: string
   readonly keys: readonly { readonly keyId: string; readonly keyHash: string }[]
   readonly sessions: readonly { readonly sessionId: string; readonly secretHash: string }[]
-  /** Ids of the programs and machines that act for it. */
+  /** Ids of the programs that act for it. */
   readonly apps: readonly string[]
   /** Plans that may still run, oldest first. */
   readonly plans: readonly PlanPeriod[]
@@ -69,7 +66,7 @@ export const keyRowKey = (keyHash: string): string => `key/${keyHash}`
 export const keyIdRowKey = (keyId: string): string => `key-id/${keyId}`
 /** @param secretHash SHA-256 of the secret, in hex */
 export const sessionRowKey = (secretHash: string): string => `session/${secretHash}`
-/** @param appId of a grant, or of a machine */
+/** @param appId of a grant */
 export const appRowKey = (appId: string): string => `app/${appId}`
 export const ACCOUNT_PREFIX = 'account/'
 export const accountRowKey = (accountId: string): string => `${ACCOUNT_PREFIX}${accountId}`
@@ -97,8 +94,6 @@ export const accounts: Projection<AccountsRow> = {
     'AccountErased',
     'AppTokenIssued',
     'AppEnded',
-    'MachineClientCreated',
-    'MachineClientRemoved',
   ],
   fold(rows, event) {
     if (event.type === 'AccountOpened') {
@@ -132,19 +127,15 @@ function change(rows: Rows<AccountsRow>, row: AccountRow, event: AccountEvent): 
     case 'SessionSeen':
     case 'SessionEnded':
       return changeSessions(rows, row, event, put)
-    case 'AppTokenIssued':
-    case 'MachineClientCreated': {
-      const appId = event.type === 'AppTokenIssued' ? event.data.grantId : event.data.machineId
+    case 'AppTokenIssued': {
+      const appId = event.data.grantId
       if (row.apps.includes(appId)) return
       rows.put(appRowKey(appId), { kind: 'app', accountId })
       return put({ apps: [...row.apps, appId] })
     }
     case 'AppEnded':
-    case 'MachineClientRemoved': {
-      const appId = event.type === 'AppEnded' ? event.data.grantId : event.data.machineId
-      rows.delete(appRowKey(appId))
-      return put({ apps: row.apps.filter((one) => one !== appId) })
-    }
+      rows.delete(appRowKey(event.data.grantId))
+      return put({ apps: row.apps.filter((appId) => appId !== event.data.grantId) })
     case 'PlanStarted': {
       const { tier, from, to } = event.data
       const at = Date.parse(event.at)

@@ -1,25 +1,24 @@
 import { expect, test } from 'vitest'
-import { fold, given, quotaDebited, quotaGranted } from '../given-events.fixture.ts'
+import { fold, given, quotaDebited } from '../given-events.fixture.ts'
 import { debitKey, debits, usageDayPrefix } from './debits.ts'
 
 const [payer, other] = ['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', 'anon-0190a000-0000-8000-8000-000000000001']
 const [key, request] = ['a'.repeat(64), 'b'.repeat(64)]
 
-test('given calls with and without a key, and a grant, those with one are to be found by payer and key', () => {
+test('given calls with and without a key, those with one are to be found by payer and key', () => {
   const december = { id: '2026-12', from: Date.UTC(2026, 11, 1), to: Date.UTC(2027, 0, 1) }
   const rows = fold(
     debits,
     given(
       quotaDebited(),
-      quotaGranted(5),
       quotaDebited({ idempotencyHash: key, requestHash: request }),
       quotaDebited({ payerId: other, window: december, idempotencyHash: key }),
     ),
   )
   const places = Object.entries(rows).filter(([name]) => name.startsWith('key/'))
   expect(Object.fromEntries(places)).toEqual({
-    [debitKey(payer, key)]: { window: '2026-11', revision: 2, requestHash: request },
-    [debitKey(other, key)]: { window: '2026-12', revision: 3, requestHash: '1'.repeat(64) },
+    [debitKey(payer, key)]: { window: '2026-11', revision: 1, requestHash: request },
+    [debitKey(other, key)]: { window: '2026-12', revision: 2, requestHash: '1'.repeat(64) },
   })
 })
 
@@ -29,7 +28,6 @@ test('given calls on two days, each day counts its own by tool, and every payer 
     given(
       quotaDebited({ tool: 'get_trade_call' }),
       quotaDebited({ tool: 'scan_trade_calls' }),
-      quotaGranted(5),
       quotaDebited({ tool: 'get_trade_call' }),
       quotaDebited({ tool: 'constructor', day: '2026-11-22' }),
       quotaDebited({ payerId: other }),

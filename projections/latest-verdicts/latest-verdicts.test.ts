@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../contracts/verdict.ts'
-import { fold, given, regimeShifted, verdictRecorded } from '../given-events.fixture.ts'
+import { fold, given, verdictRecorded } from '../given-events.fixture.ts'
 import { latestVerdicts } from './latest-verdicts.ts'
 
 describe('latest verdicts', () => {
@@ -54,13 +54,6 @@ describe('latest verdicts', () => {
       'SIM.BTC.1m',
       'SIM.BTC1.1h',
     ])
-  })
-
-  test('given a shift beside the verdict, it changes nothing', () => {
-    const verdict = verdictRecorded()
-    expect(fold(latestVerdicts, given(verdict, regimeShifted('VOLATILE')))).toEqual(
-      fold(latestVerdicts, given(verdict)),
-    )
   })
 
   test('a row follows from the events of its own series alone', () => {

@@ -35,8 +35,7 @@ const currentRegimeKey = (series: string): string => `current/${series}`
 
 /**
  * The history of regimes: every shift of every series. A series has shifted where the regime of a verdict differs from
- * that of the verdict before it in its stream. Verdicts alone say so, also those of releases that recorded shifts
- * beside them; another rule is another version of this, over the same log.
+ * that of the verdict before it in its stream. Verdicts alone say so.
  */
 export const regimeShifts: Projection<RegimeShift | CurrentRegime> = {
   name: 'regime_shifts',

@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest'
-import { fold, given, regimeShifted, verdictRecorded } from '../given-events.fixture.ts'
+import { fold, given, verdictRecorded } from '../given-events.fixture.ts'
 import { verdictIndex } from './verdict-index.ts'
 
-test('given verdicts and a shift, every verdict is to be found by its id', () => {
+test('given verdicts, every verdict is to be found by its id', () => {
   const [first, second] = ['0190a000-0000-8000-8000-00000000000a', '0190a000-0000-8000-8000-00000000000b']
   const events = given(
     verdictRecorded({ verdictId: first }),
-    regimeShifted('VOLATILE', { verdictId: first }),
     verdictRecorded({ verdictId: second, coin: 'ETH', timeframe: '4h' }),
   )
   expect(fold(verdictIndex, events)).toEqual({
     [first]: { series: 'SIM.BTC.1h', revision: 0 },
-    [second]: { series: 'SIM.ETH.4h', revision: 2 },
+    [second]: { series: 'SIM.ETH.4h', revision: 1 },
   })
 })

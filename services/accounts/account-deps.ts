@@ -51,7 +51,7 @@ export async function recordOf(
 ): Promise<NewKey> {
   const label: KeyLabel =
     text === '' || subject === undefined
-      ? { text: '' }
+      ? null
       : { sealed: await subjectKeys.seal(subject, labelPurpose(keyId), text, origin) }
   return { keyId, hint, label, keyHash: hashOf(key) }
 }
@@ -68,12 +68,12 @@ export async function openLabels(
   keys: readonly AccountKey[],
 ): Promise<readonly OpenedKey[]> {
   const sealed = keys.flatMap(({ keyId, label }) =>
-    'sealed' in label ? [{ purpose: labelPurpose(keyId), sealed: label.sealed }] : [],
+    label === null ? [] : [{ purpose: labelPurpose(keyId), sealed: label.sealed }],
   )
   const opened = (sealed.length === 0 ? [] : await subjectKeys.unseal(subject, sealed)).values()
   return keys.map((key) => ({
     ...key,
-    label: 'text' in key.label ? key.label.text : (opened.next().value ?? ''),
+    label: key.label === null ? '' : (opened.next().value ?? ''),
   }))
 }
 

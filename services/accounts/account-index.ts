@@ -42,7 +42,7 @@ export interface AccountIndex {
   keyById(keyId: string): KeyPlace | undefined
   /** @param hash SHA-256 of the secret, in hex */
   sessionOf(hash: string): SessionPlace | undefined
-  /** The account of a program or a machine, whose id takes the place of a key's id. */
+  /** The account of a program, whose id takes the place of a key's id. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
   /** All accounts in pages, in the order of their ids, erased ones included. */

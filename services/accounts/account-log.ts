@@ -24,7 +24,6 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   AccountOpened: Number.POSITIVE_INFINITY, // with a SignInConfirmed, or by the operator
   AccountErased: Number.POSITIVE_INFINITY,
   SignInRequested: Number.POSITIVE_INFINITY, // anybody may ask: `signInsOpen` bounds it without a refusal
-  SignInFailed: 0, // not written any more
   SignInConfirmed: LIMITS.accountEventsPerHour,
   KeyIssued: LIMITS.accountEventsPerHour,
   KeyRevoked: Number.POSITIVE_INFINITY,
@@ -39,9 +38,6 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   AppAuthorized: LIMITS.accountEventsPerHour,
   AppTokenIssued: LIMITS.accountEventsPerHour, // of each program
   AppEnded: Number.POSITIVE_INFINITY,
-  MachineClientCreated: LIMITS.accountEventsPerHour,
-  MachineTokenIssued: LIMITS.machineTokensPerHour,
-  MachineClientRemoved: Number.POSITIVE_INFINITY,
 }
 
 /** Tokens are limited per program, so that one program cannot use up the limit of another. */

@@ -1,14 +1,13 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
 import type { FactOf } from '../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
-import { type AppFact, type Apps, evolveApps, isAppFact } from './oauth/app-state.ts'
+import { type AppFact, evolveApps, type Grant, isAppFact } from './oauth/app-state.ts'
 import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** The events of an account's stream. */
 export type AccountFact =
-  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
+  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
   | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed' | 'OwnerMailed'>
   | SessionFact
@@ -67,7 +66,7 @@ export interface AccountState {
   /** Oldest first. They outlive an erasure, until their subscriptions are removed. */
   readonly slots: readonly AccountSlot[]
   /** Programs that may act for it. */
-  readonly apps: Apps
+  readonly apps: readonly Grant[]
 }
 
 export const initialState: AccountState = {
@@ -81,7 +80,7 @@ export const initialState: AccountState = {
   plans: [],
   bought: [],
   slots: [],
-  apps: { grants: [], machines: [] },
+  apps: [],
 }
 
 /** @param at when the fact was recorded, Unix milliseconds */
@@ -92,8 +91,7 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
     case 'AccountOpened':
       return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }
     case 'SignInRequested': {
-      const { requestId, codeHash, codeCharacters, expiresAt } = data
-      if (codeCharacters < LIMITS.signInCodeCharacters) return state
+      const { requestId, codeHash, expiresAt } = data
       const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
       return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }

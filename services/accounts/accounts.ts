@@ -28,7 +28,6 @@ import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
-import { endFormerSessions } from './sessions/end-former-sessions.ts'
 import { createSessions, type Sessions, seeSession } from './sessions/sessions.ts'
 import { createMailLimits } from './sign-in/mail-limits.ts'
 import { createMailOwner, type MailOwner } from './sign-in/mail-owner.ts'
@@ -199,9 +198,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
     keepOn('finishing erasures', () => erasures.run()),
     keepOn('sealing keys anew', () =>
       resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
-    ),
-    keepOn('ending sessions of a former release', () =>
-      endFormerSessions({ ...deps, store, sleep, signal, report }),
     ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),

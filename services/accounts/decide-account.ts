@@ -33,7 +33,6 @@ export type AccountCommand =
       readonly kind: 'RequestSignIn'
       readonly requestId: string
       readonly codeHash: string
-      readonly codeCharacters: number
       readonly now: number
     }
   | ({
@@ -117,12 +116,12 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
  */
 function requestSignIn(
   accountId: string,
-  { requestId, codeHash, codeCharacters, now }: Extract<AccountCommand, { kind: 'RequestSignIn' }>,
+  { requestId, codeHash, now }: Extract<AccountCommand, { kind: 'RequestSignIn' }>,
   { signIns }: AccountState,
 ): Decision {
   if (openAt(signIns, now).length >= LIMITS.signInsOpen) return { facts: [] }
   const expiresAt = now + LIMITS.signInCodeMs
-  const data = { accountId, requestId, codeHash, codeCharacters, expiresAt }
+  const data = { accountId, requestId, codeHash, expiresAt }
   return { facts: [{ type: 'SignInRequested', data }] }
 }
 

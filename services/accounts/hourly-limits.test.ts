@@ -118,7 +118,7 @@ describe('an hour of an account', () => {
 /** Why an hour takes every one of these. */
 const UNLIMITED = {
   'ends what began, and each beginning is counted':
-    'KeyRevoked SessionEnded AppEnded MachineClientRemoved SubscriptionSlotFreed AccountErased',
+    'KeyRevoked SessionEnded AppEnded SubscriptionSlotFreed AccountErased',
   'comes with a SignInConfirmed, or from the operator': 'AccountOpened',
   'was paid for, or comes from the operator': 'PlanStarted PlanEnded',
   'is bounded by the codes that are good at a time, so that a stranger refuses nobody': 'SignInRequested',
@@ -142,13 +142,10 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'quota-{account}.{window}': 'the quota of calls',
   'chat-{account}.{window}': 'the quota of chats',
   'payment-{chain}.{contract}.{payer}.{nonce}': 'money',
-  'paymentid-{hash of payer and identifier}': 'money',
   'credit-{chain}.{payer}': 'money',
   'refund-{payment}': 'money',
   'refunds-{day}': 'money',
-  'payer-{chain}.{payer}': null,
   'webhook-hosts': null,
-  'store-drills': null,
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,
@@ -161,9 +158,7 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'scan-{exchange}.universe': null,
   'scan-{exchange}.{timeframe}': null,
   'sealed-{exchange}': null,
-  'log-anchors': null,
   'log-checkpoints': null,
-  'log-cosignatures': null,
   'log-keys': null,
   'lease-{group}': null,
 }

@@ -31,7 +31,6 @@ describeWritePath('the log of accounts', decidesAnew, async (world) => {
     kind: 'RequestSignIn',
     requestId: world.newId(),
     codeHash: sha256('code'),
-    codeCharacters: 6,
   } as const
   return {
     write: () => log.execute(ACCOUNT, ORIGIN, () => [{ kind: 'Open', sealedEmail: null }]),

@@ -60,7 +60,7 @@ describe('verifying', () => {
     expect(event).toEqual({
       id: verdict.verdictId,
       type: 'VerdictRecorded',
-      schema: 5,
+      schema: 1,
       stream: 'verdict-SIM.BTC.1h',
       revision: 1,
       position: indexed,

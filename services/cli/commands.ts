@@ -16,7 +16,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   'track-record': async () => [(await import('./analyst/track-record.ts')).trackRecordCommand],
   doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
   log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],
-  witness: async () => [(await import('./log/witness.ts')).witnessCommand],
   backup: async () => [(await import('./log/backup.ts')).backupCommand],
   restore: async () => [(await import('./log/restore.ts')).restoreCommand],
   store: async () => [(await import('./log/store-copy.ts')).storeCopyCommand],
@@ -24,7 +23,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   keys: async () => (await import('./operator/keys.ts')).keyCommands,
   accounts: async () => (await import('./operator/accounts.ts')).accountCommands,
   webhooks: async () => (await import('./operator/webhooks.ts')).webhookCommands,
-  'log-format': async () => (await import('./log/log-format.ts')).logFormatCommands,
   payments: async () => (await import('./operator/payments.ts')).paymentCommands,
 }
 

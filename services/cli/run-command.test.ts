@@ -48,7 +48,6 @@ describe('a mistake', () => {
     [['export', '--out', 'v.csv', '--as-of', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['backtest', '--data', '.', '--to', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['restore', '--to-instant', '2025-01-02T00:00'], 'has no zone: add Z'],
-    [['archive', '--before', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
     [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
     [['replay', '--data-dir', 'nowhere/at/all'], 'there is no event store in nowhere/at/all/simulated'],

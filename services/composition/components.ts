@@ -1,6 +1,5 @@
 import { formatUsdc } from '../../contracts/chain.ts'
-import { ERRORS, reasonOf } from '../../contracts/errors.ts'
-import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
+import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
@@ -30,7 +29,7 @@ export async function readinessOfProcess(parts: Parts): Promise<Readiness> {
   const facts: ProcessFacts = {
     version,
     roles: settings.ROLES,
-    log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },
+    log: { id: platform.logId },
     at: isoTime(Date.now()),
     runs_on: runsOn(adapters),
   }

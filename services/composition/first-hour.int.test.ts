@@ -143,9 +143,9 @@ function problem(venue: FakeVenue, { clock }: LiveBench, random: () => number): 
   const kind = pick(['candles', 'some candles', 'tickers', 'away', 'suspended', 'markets'] as const)
   if (kind === 'candles') fail(['candles'], 1, from)
   if (kind === 'some candles') fail(['candles'], 0.4, from)
-  if (kind === 'tickers') fail(['tickers', 'openInterest'], 1, from)
+  if (kind === 'tickers') fail(['tickers'], 1, from)
   if (kind === 'markets') fail(['markets'], 1, from)
-  if (kind === 'away') fail(['markets', 'candles', 'funding', 'tickers', 'openInterest'], 1, from)
+  if (kind === 'away') fail(['markets', 'candles', 'funding', 'tickers'], 1, from)
   if (kind === 'suspended') later(Math.max(2, from), () => venue.market.delist('ETH'))
   later(from + minutes, () => {
     venue.heal()
@@ -187,7 +187,7 @@ test('a venue that joins hours later, beside one that is well', async () => {
     ends: NOON + 4 * HOUR_MS + 12 * MINUTE_MS,
     problem(bench) {
       const venue = bench.venue('OKX')
-      for (const route of ['markets', 'candles', 'funding', 'tickers', 'openInterest'] as const)
+      for (const route of ['markets', 'candles', 'funding', 'tickers'] as const)
         venue.fail(route, { kind: 'reset' })
       void bench.clock.sleep(3 * HOUR_MS, new AbortController().signal).then(() => venue.heal())
     },

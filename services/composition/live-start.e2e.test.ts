@@ -101,7 +101,7 @@ test.each<[string, (typeof EXCHANGES)[number], (venues: Venues) => void]>([
     'another venue that is away altogether',
     'BINANCE',
     ({ OKX }) => {
-      for (const route of ['markets', 'candles', 'tickers', 'funding', 'openInterest'] as const)
+      for (const route of ['markets', 'candles', 'tickers', 'funding'] as const)
         OKX.fail(route, { kind: 'reset' })
     },
   ],

@@ -56,7 +56,7 @@ export async function openParts(deps: Deps) {
     knowledge,
     payments,
     webhooks,
-    transparencyLog: projector && openTransparencyLog({ ...deps, projector }, () => payments.settler?.write),
+    transparencyLog: projector && openTransparencyLog({ ...deps, projector }),
     replay: openReplays(deps),
   }
 }

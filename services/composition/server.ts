@@ -12,7 +12,6 @@ import type { Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
-import { useOpenApi } from '../console/openapi/openapi-routes.ts'
 import { errorPage } from '../console/pages/error-page.ts'
 import type { PageFrame } from '../console/pages/layout.ts'
 import { createOwnClient, isOwnRequest } from '../console/pages/own-client.ts'
@@ -20,7 +19,6 @@ import { sendPage } from '../console/pages/send-page.ts'
 import { assetRoutes } from '../console/routes/assets.ts'
 import { boardPages } from '../console/routes/board-pages.ts'
 import { type DocsRoutesOptions, docsRoutes } from '../console/routes/docs.ts'
-import type { OperatorPagesAdmin } from '../console/routes/operator-pages.ts'
 import { pages } from '../console/routes/pages.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../console/routes/verify.ts'
 import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/answer-headers.ts'
@@ -35,6 +33,7 @@ import {
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
+import { useOpenApi } from '../http/openapi/openapi-routes.ts'
 import {
   type AwaitPosition,
   createAwaitPosition,
@@ -51,7 +50,6 @@ import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/r
 import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from '../http/routes/operator-accounts.ts'
-import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from '../http/routes/operator-log-format.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from '../http/routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from '../http/routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from '../http/routes/operator-webhooks.ts'
@@ -59,7 +57,6 @@ import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/o
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
 import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
-import { type StatusRoutesOptions, statusRoutes } from '../http/routes/status.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
@@ -90,13 +87,11 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    OperatorLogFormatOptions,
     Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'>,
     Pick<ListenOptions, 'rankAt'> {
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
-  readonly status?: StatusRoutesOptions['status'] | undefined
   readonly mcp?:
     | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
@@ -105,7 +100,7 @@ export interface ServerOptions
     | (Omit<PaidRoutesOptions, 'addressOf'> &
         PaymentRoutesOptions &
         OperatorPaymentRoutesOptions &
-        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
+        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'>)
     | undefined
   readonly knowledge?: (KnowledgeRoutesOptions & Omit<DocsRoutesOptions, 'frame'>) | undefined
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
@@ -257,7 +252,7 @@ async function register<Options extends FastifyPluginOptions>(
 
 /** Routes of the market, of recorded verdicts and of their proofs, and the operator's for them. */
 async function registerMarket(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
-  const { sealed, bars, transparencyLog, status } = options
+  const { sealed, bars, transparencyLog } = options
   const document = await useOpenApi(app, { ...options, ...edge })
   const describe = () => ({
     service: 'signal-service',
@@ -285,8 +280,7 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   if (bars !== undefined) await app.register(barsRoutes, { ...edge, bars })
   if (transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog })
-  if (status !== undefined) await register(app, { ...all, status }, [statusRoutes])
-  await register(app, all, [usageRoutes, operatorToolRoutes, operatorLogFormatRoutes])
+  await register(app, all, [usageRoutes, operatorToolRoutes])
 }
 
 /** Routes of accounts, payments, the documentation, webhooks and agents, and the pages over them. */
@@ -312,9 +306,6 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
   await app.register(pages, {
     ...all,
     client: createOwnClient(app, edge.addressOf, edge.ownProof),
-    now: Date.now,
-    paymentAdmin: payments?.paymentAdmin,
-    subscriptions: webhooks?.subscriptions,
     oauth: accounts && { ...accounts, addressOf: edge.addressOf },
     hasWebhooks: webhooks !== undefined,
   })

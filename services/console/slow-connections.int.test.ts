@@ -7,7 +7,7 @@ import { type ServiceProcess, startServiceProcess } from '../http/testing/start-
 const PATIENCE_MS = 120_000
 /** Sooner than a form has to be there, and later than any machine makes some pages. */
 const FAR_SOONER_MS = 20_000
-const PAGES = ['/account', '/track-record', '/series/SIM/BTC/1h', '/webhooks', '/operator']
+const PAGES = ['/account', '/track-record', '/series/SIM/BTC/1h', '/webhooks']
 const ALL_SEEN = { ...Object.fromEntries(PAGES.map((page) => [page, 200])), owner: 200 }
 
 let service: ServiceProcess
@@ -32,14 +32,14 @@ afterAll(async () => {
   service?.remove()
 })
 
-/** The status of each page to a visitor, and of the operator's to the owner. */
+/** The status of each page to a visitor, and of one to the owner. */
 const visit = async (): Promise<Record<string, number>> => {
   const visitor = { localAddress: '127.0.9.99' }
   const seen = await Promise.all(
     PAGES.map(async (page) => [page, await openPage(service.url, page, visitor)] as const),
   )
   const socketPath = join(service.dataDirectory, 'simulated', 'owner.sock')
-  return { ...Object.fromEntries(seen), owner: await openPage(service.url, '/operator', { socketPath }) }
+  return { ...Object.fromEntries(seen), owner: await openPage(service.url, '/track-record', { socketPath }) }
 }
 
 test('every page is answered before one of many slow connections has ended', {

@@ -1,14 +1,11 @@
 import {
   Client,
-  ClientCredentialsProvider,
   type OAuthClientProvider,
-  PrivateKeyJwtProvider,
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   ask,
@@ -133,37 +130,6 @@ describe('the official client', () => {
     expect(program.kept?.access_token).not.toBe(before)
     expect(service.calls).toHaveLength(2)
   })
-
-  test('lets a machine in by its secret', async () => {
-    const made = await api('POST', '/api/apps', await keyOf(email), { name: 'nightly' })
-    const { client_id: clientId, client_secret: clientSecret } = (await made.json()) as Record<string, string>
-    const machine = new ClientCredentialsProvider({
-      clientId: clientId ?? '',
-      clientSecret: clientSecret ?? '',
-      expectedIssuer: url,
-    })
-    await (await connect(machine)).callTool({ name: 'get_trade_call', arguments: { coin: 'BTC' } })
-    expect(service.calls.map(({ payer }) => payer)).toEqual([expect.stringMatching(/-8/)])
-  })
-
-  test('lets a machine in by a key of which only it has the private half', async () => {
-    service.world.now = Date.now()
-    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
-    const made = await api('POST', '/api/apps', await keyOf(email), {
-      name: 'nightly',
-      jwks: { keys: [await exportJWK(publicKey)] },
-    })
-    const { client_id: clientId, client_secret: secret } = (await made.json()) as Record<string, string>
-    expect(secret).toBeNull()
-    const machine = new PrivateKeyJwtProvider({
-      clientId: clientId ?? '',
-      privateKey: await exportJWK(privateKey),
-      algorithm: 'ES256',
-      expectedIssuer: url,
-    })
-    await (await connect(machine)).callTool({ name: 'get_trade_call', arguments: { coin: 'BTC' } })
-    expect(service.calls).toHaveLength(1)
-  })
 })
 
 describe('who is challenged', () => {
@@ -215,7 +181,7 @@ describe('who is challenged', () => {
     for (const [method, path] of [
       ['GET', '/api/account'],
       ['POST', '/api/keys'],
-      ['POST', '/api/apps'],
+      ['GET', '/api/apps'],
       ['DELETE', '/api/account'],
       ['GET', '/api/verdicts'],
     ] as const) {
@@ -252,6 +218,8 @@ describe('codes', () => {
     [{ resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
     [{ code: 'sac_forged' }, 'invalid_grant'],
     [{ client_secret: 'guess' }, 'invalid_client'],
+    [{ client_assertion: 'e30.e30.e30' }, 'invalid_client'],
+    [{ grant_type: 'client_credentials' }, 'unsupported_grant_type'],
     [{ grant_type: 'password' }, 'unsupported_grant_type'],
   ])('with %j is refused as %s, and the code stays good', async (change, error) => {
     const code = await codeFor()
@@ -338,28 +306,17 @@ describe('the owner', () => {
   test('who erases the account ends all that acts for it, and nothing of it is in the log in clear', async () => {
     const tokens = await tokensFor()
     const key = await keyOf(email)
-    const machine = (await (await api('POST', '/api/apps', key, { name: 'Secret name' })).json()) as Record<
-      string,
-      string
-    >
-    const proof = {
-      grant_type: 'client_credentials',
-      client_id: machine.client_id ?? '',
-      client_secret: machine.client_secret ?? '',
-    }
-    expect((await ask(url, proof)).status).toBe(200)
     await api('DELETE', '/api/account', key)
     expect((await callTool(url, tokens.access_token)).status).toBe(401)
     expect((await ask(url, refreshing(tokens.refresh_token ?? ''))).body.error).toBe('invalid_grant')
-    expect(await ask(url, proof)).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
     await keyOf(email)
     expect((await callTool(url, tokens.access_token)).status).toBe(401)
     const text = service.world.text()
-    const given = [...Object.values(machine), ...Object.values(tokens)].filter(
+    const given = Object.values(tokens).filter(
       (value) => typeof value === 'string' && /^s[a-z]{2}_/.test(value),
     )
-    expect(given).toHaveLength(4)
-    for (const secret of ['Example App', CLIENT_ID, 'Secret name', VERIFIER, ...given]) {
+    expect(given).toHaveLength(2)
+    for (const secret of ['Example App', CLIENT_ID, VERIFIER, ...given]) {
       expect(text).not.toContain(secret)
     }
   })
@@ -476,7 +433,7 @@ describe('a request for a sign-in', () => {
     [{ client_name: 'two\nlines' }, 'client_name'],
     [{ client_secret: 'published' }, 'client_secret'],
     [{ token_endpoint_auth_method: 'client_secret_basic' }, 'token_endpoint_auth_method'],
-    [{ token_endpoint_auth_method: 'private_key_jwt' }, 'jwks'],
+    [{ token_endpoint_auth_method: 'private_key_jwt' }, 'token_endpoint_auth_method'],
   ])('of a client whose document says %j goes no further', async (change, problem) => {
     service.documents.set(CLIENT_ID, clientDocument(change))
     const answer = await browser.open(`/oauth/authorize?${asking(url)}`)
@@ -495,85 +452,6 @@ describe('a request for a sign-in', () => {
   })
 })
 
-describe('a proof that a client signs', () => {
-  const key = generateKeyPair('ES256', { extractable: true })
-  const sign = async (
-    clientId: string,
-    change: JWTPayload = {},
-    header: { alg: string } = { alg: 'ES256' },
-  ) => {
-    const at = Math.floor(service.world.now / 1_000)
-    const claims = {
-      iss: clientId,
-      sub: clientId,
-      aud: url,
-      jti: crypto.randomUUID(),
-      iat: at,
-      exp: at + 60,
-      ...change,
-    }
-    return new SignJWT(claims).setProtectedHeader(header).sign((await key).privateKey)
-  }
-  const proving = (assertion: string) => ({
-    grant_type: 'client_credentials',
-    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    client_assertion: assertion,
-  })
-  const aMachine = async (): Promise<string> => {
-    const jwks = { keys: [await exportJWK((await key).publicKey)] }
-    const made = await api('POST', '/api/apps', await keyOf(email), { jwks })
-    return ((await made.json()) as { client_id: string }).client_id
-  }
-
-  test('is good once, in all processes', async () => {
-    const proof = proving(await sign(await aMachine()))
-    expect((await ask(url, proof)).status).toBe(200)
-    const other = await startOAuthService(service.world)
-    expect((await ask(other.url, proof)).body.error).toMatch(/invalid_(?:grant|client)/)
-    expect((await ask(url, proof)).body.error).toBe('invalid_grant')
-    await other.stop()
-  })
-
-  test.each([
-    [{ aud: 'https://elsewhere.example' }],
-    [{ iss: 'somebody' }],
-    [{ exp: 1 }],
-    [{ exp: 4_000_000_000 }],
-    [{ jti: undefined }],
-  ])('with %j is refused', async (change) => {
-    const answer = await ask(url, proving(await sign(await aMachine(), change as JWTPayload)))
-    expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
-  })
-
-  test('without a signature, or by a shared secret made of the public key, is refused', async () => {
-    const clientId = await aMachine()
-    const [, claims] = (await sign(clientId)).split('.')
-    const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`
-    expect((await ask(url, proving(none))).body.error).toBe('invalid_client')
-    const secret = new TextEncoder().encode(JSON.stringify(await exportJWK((await key).publicKey)))
-    const shared = await new SignJWT({
-      iss: clientId,
-      sub: clientId,
-      aud: url,
-      jti: 'x',
-      exp: Math.floor(service.world.now / 1_000) + 60,
-    })
-      .setProtectedHeader({ alg: 'HS256' })
-      .sign(secret)
-    expect((await ask(url, proving(shared))).body.error).toBe('invalid_client')
-  })
-
-  test('is asked of a program whose document has keys', async () => {
-    const jwks = { keys: [await exportJWK((await key).publicKey)] }
-    const document = clientDocument({ token_endpoint_auth_method: 'private_key_jwt', jwks })
-    service.documents.set(CLIENT_ID, document)
-    const code = await codeFor()
-    expect((await ask(url, exchanging(code))).body.error).toBe('invalid_client')
-    const { grant_type: _, ...proof } = proving(await sign(CLIENT_ID))
-    expect((await ask(url, exchanging(code, proof))).status).toBe(200)
-  })
-})
-
 test('what programs find the service by says where it is', async () => {
   const read = async (path: string) =>
     (await fetch(`${url}${path}`)).json() as Promise<Record<string, unknown>>
@@ -585,5 +463,7 @@ test('what programs find the service by says where it is', async () => {
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none'],
   })
 })

@@ -15,7 +15,6 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
-import { checkReceipt } from '../../clients/typescript/src/index.ts'
 import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
@@ -206,14 +205,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
         ])
         const receipt = response.headers.get(version === 1 ? 'x-payment-response' : 'payment-response')
         const told = JSON.parse(Buffer.from(receipt ?? '', 'base64').toString()) as Record<string, unknown>
-        expect(told).toMatchObject({
-          success: true,
-          transaction: payment.transaction,
-          extensions: { 'offer-receipt': { info: { receipt: payment.receipt } } },
-        })
-        const signed = await checkReceipt(payment.receipt ?? expect.fail('nothing is signed'), service.url)
-        expect(signed).toMatchObject({ payer: payment.payer, transaction: payment.transaction })
-        expect(signed.resourceUrl).toBe(urlOf(product))
+        expect(told).toMatchObject({ success: true, transaction: payment.transaction })
         expect(service.plans.get(payment.id)).toMatchObject({ tier: product.slice(6) })
       }
       const payments = await settled(payer.address)

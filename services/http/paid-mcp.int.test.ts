@@ -121,40 +121,6 @@ describe.each(Object.entries(MODES))('official clients of MCP and of x402, %s er
   })
 })
 
-test('who names a payment is not charged for a second one of that name', async () => {
-  const client = await connect(MODES.modern)
-  const [payer, other] = [newPayer(), newPayer()]
-  const named = async (by: x402Client, id: unknown) => ({
-    ...(await by.createPaymentPayload(requiredIn(await call(client)))),
-    extensions: { 'payment-identifier': { info: { required: false, id } } },
-  })
-  const [id, first] = [
-    'pay_7d5d747be160e280504c099d984bcfe0',
-    await named(payer, 'pay_7d5d747be160e280504c099d984bcfe0'),
-  ]
-  const { status, answer } = await overHttp(first)
-  expect(status).toBe(200)
-  expect((await overHttp(first)).answer.serial).toBe(answer.serial)
-  const before = await claims()
-  expect(await overHttp(await named(payer, id))).toMatchObject({
-    status: 409,
-    answer: { code: 'payment_mismatch' },
-  })
-  expect((await call(client, await named(payer, id))).structuredContent).toMatchObject({
-    code: 'payment_mismatch',
-  })
-  expect(await claims()).toBe(before)
-  // A name is one payer's own.
-  expect((await overHttp(await named(other, id))).status).toBe(200)
-  const both = await Promise.all([1, 2].map(async () => overHttp(await named(other, 'pay_at_the_same_time'))))
-  expect(new Set(both.map((one) => one.status))).toEqual(new Set([200, 409]))
-  for (const wrong of ['short', 7, 'x'.repeat(129), 'with a space in it'])
-    expect(await overHttp(await named(payer, wrong))).toMatchObject({
-      status: 400,
-      answer: { code: 'payment_malformed' },
-    })
-})
-
 /** Payments that are in the log. */
 async function claims(): Promise<number> {
   let count = 0

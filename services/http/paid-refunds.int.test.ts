@@ -200,24 +200,3 @@ test('who goes away while its answer waits is given nothing back', async () => {
   const signIn = await signInOf(payer, { nonce: nonceNumber(nonces), url: service.url, atMs: now })
   expect((await ask(payment, undefined, undefined, signIn)).status).toBe(200)
 })
-
-test('every signed offer names the terms, and where they are told', async () => {
-  const offered = await fetch(`${service.url}/x402/get_trade_call`)
-  const header = Buffer.from(offered.headers.get('payment-required') ?? '', 'base64').toString()
-  const { extensions } = JSON.parse(header) as {
-    extensions: { 'offer-receipt': { info: { offers: { signature: string }[] } } }
-  }
-  const { offers } = extensions['offer-receipt'].info
-  expect(offers.length).toBeGreaterThan(0)
-  for (const { signature } of offers) {
-    const [, payload = ''] = signature.split('.')
-    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({
-      refundTerms: {
-        reasons: ['answer_not_given', 'plan_not_begun'],
-        as: ['transfer', 'credit'],
-        afterSeconds: LIMITS.refundAfterMs / 1_000,
-        policyUrl: `${service.url}/docs/paying#can-i-have-my-money-back`,
-      },
-    })
-  }
-})

@@ -15,7 +15,7 @@ export interface ProcessFacts {
   readonly version: string
   readonly roles: readonly string[]
   /** The format of the log that it writes to; `newest` is the format that this release writes once the log is raised. */
-  readonly log: { readonly id: string; readonly format: number; readonly newest_format: number }
+  readonly log: { readonly id: string }
   /** Versions of what it runs on, as each says itself. */
   readonly runs_on: Readonly<Record<string, string>>
   /** The time of its clock, ISO 8601. */

@@ -96,13 +96,11 @@ async function restore(upTo?: { readonly position: number }, list: readonly stri
 const listOf = (name: string): readonly string[] =>
   revocationList(join(folder, name, REVOCATIONS_FILE)).read()
 
-/** Somebody with a key, a machine, a program and an open sign-in code. */
+/** Somebody with a key, a program and an open sign-in code. */
 async function everything(service: OAuthService) {
   const { accounts } = service
   const { accountId, key } = await world.signIn(accounts, EMAIL)
   const leaked = await accounts.issueKey(accountId, 'leaked', ORIGIN)
-  const wanted = { name: 'nightly', scopes: ['calls' as const] }
-  const machine = await accounts.oauth.createMachine(accountId, wanted, ORIGIN)
   const browser = new Browser(service)
   const letIn = async (): Promise<string> => {
     const sentTo = await browser.letIn(asking(service.url), EMAIL)
@@ -111,7 +109,7 @@ async function everything(service: OAuthService) {
   }
   const [ended, turned, kept] = [await letIn(), await letIn(), await letIn()]
   await accounts.requestSignIn({ email: EMAIL, client: CLIENT }, ORIGIN)
-  return { accountId, key, leaked, machine, ended, turned, kept, code: world.codeFor(EMAIL) }
+  return { accountId, key, leaked, ended, turned, kept, code: world.codeFor(EMAIL) }
 }
 
 const refreshing = (token: string) => ({
@@ -122,7 +120,6 @@ const refreshing = (token: string) => ({
 
 async function revokeAll({ accounts, url }: OAuthService, all: Awaited<ReturnType<typeof everything>>) {
   await accounts.revokeKey(all.accountId, all.leaked.keyId, ORIGIN)
-  await accounts.oauth.endApp(all.accountId, all.machine.app.id, ORIGIN)
   const revoked = await fetch(`${url}/oauth/revoke`, {
     method: 'POST',
     body: new URLSearchParams({ token: all.ended, client_id: CLIENT_ID }),
@@ -140,13 +137,6 @@ async function expectRevoked(
 ): Promise<void> {
   expect(await accounts.identify(`Bearer ${all.leaked.key}`)).toEqual({ outcome: 'UNKNOWN' })
   expect(await accounts.identify(`Bearer ${all.key}`)).toMatchObject({ outcome: 'OK' })
-  const { app, secret } = all.machine
-  const token = await ask(url, {
-    grant_type: 'client_credentials',
-    client_id: app.clientId,
-    client_secret: secret ?? '',
-  })
-  expect([token.status, token.body['error']]).toEqual([401, 'invalid_client'])
   const ended = await ask(url, refreshing(all.ended))
   expect([ended.status, ended.body['error']]).toEqual([400, 'invalid_grant'])
   expect(await codeOf(accounts.confirmSignIn({ email: EMAIL, code: all.code, label: 'again' }, ORIGIN))).toBe(

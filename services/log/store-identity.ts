@@ -1,23 +1,15 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
-import {
-  decodeEvent,
-  type MarketKind,
-  type ServiceEvent,
-  StoreInitialised,
-} from '../../contracts/event-catalogue.ts'
+import { decodeEventOf, LOG_RELEASE, LogBegun, type MarketKind } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../contracts/streams.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
 import type { EventStore } from './event-store.ts'
-import { formatOfNewLog } from './log-format.ts'
 
 export interface StoreIdentity {
   readonly market: MarketKind
-  /** Seed of a simulated market as a new store has it, null for any other market. */
+  /** Seed of a simulated market, null for any other. */
   readonly seed: string | null
-  /** The seed of the same settings in stores that earlier releases began. */
-  readonly formerSeed?: string
   readonly secretFingerprint: string
 }
 
@@ -34,11 +26,9 @@ export async function claimStore(
   if (known !== undefined) return known
   const { market, seed, secretFingerprint } = identity
   const id = newId()
-  const meta = { correlationId: id, actor: 'start' }
-  const event = newEvent(StoreInitialised, { id, data: { market, seed, secretFingerprint }, meta })
-  // What is new is read by nobody of an older release.
-  const events = [event, formatOfNewLog(newId(), meta)]
-  const append = { stream: STORE_IDENTITY_STREAM, events, expected: 'no-stream' } as const
+  const data = { release: LOG_RELEASE, market, seed, secretFingerprint }
+  const event = newEvent(LogBegun, { id, data, meta: { correlationId: id, actor: 'start' } })
+  const append = { stream: STORE_IDENTITY_STREAM, events: [event], expected: 'no-stream' } as const
   const appended = appendedOr(await appendUntilKnown(path, append), {
     what: 'this log is of this service',
     again: 'Start again.',
@@ -74,8 +64,7 @@ export async function readIdentity(store: Pick<EventStore, 'read'>): Promise<Rec
 /** The seed that a store's simulated market is drawn from; undefined where its first event says none. */
 export async function seedOfStore(store: Pick<EventStore, 'read'>): Promise<string | undefined> {
   const first = await readIdentity(store)
-  const event = first && decodeEvent(first)
-  return event?.type === 'StoreInitialised' ? (event.data.seed ?? undefined) : undefined
+  return (first && decodeEventOf(first, 'LogBegun').data.seed) ?? undefined
 }
 
 /** @throws ServiceError `store_mismatch` for a log that another one is being copied into */
@@ -89,13 +78,13 @@ async function requireFinished(store: Pick<EventStore, 'read'>): Promise<void> {
 }
 
 function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
-  const event: ServiceEvent = decodeEvent(recorded)
-  if (event.type !== 'StoreInitialised') throw mismatchError('its first event is not one of this service')
-  const { market, seed, secretFingerprint } = event.data
+  if (recorded.type !== 'LogBegun') throw otherReleaseError(recorded)
+  const event = decodeEventOf(recorded, 'LogBegun')
+  const { release, market, seed, secretFingerprint } = event.data
+  if (release !== LOG_RELEASE) throw otherReleaseError(recorded, release)
   if (market !== identity.market)
     throw mismatchError(`it was begun with a ${market} market, not a ${identity.market} one`)
-  if (seed !== identity.seed && seed !== (identity.formerSeed ?? null))
-    throw mismatchError(`it was begun with the seed ${seed}, not ${identity.formerSeed ?? identity.seed}`)
+  if (seed !== identity.seed) throw mismatchError(`it was begun with the seed ${seed}, not ${identity.seed}`)
   if (secretFingerprint !== identity.secretFingerprint) {
     throw mismatchError('it was begun under another sealing key; set SEALING_KEY to that one')
   }
@@ -104,3 +93,18 @@ function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
 
 const mismatchError = (why: string): ServiceError =>
   new ServiceError('store_mismatch', { message: `this event store cannot be used: ${why}` })
+
+function otherReleaseError({ type }: RecordedEvent, release?: string): ServiceError {
+  const isFormer = type === 'StoreInitialised'
+  const found = isFormer
+    ? 'of release 0.2 or older'
+    : release === undefined
+      ? `begun by an event ${type}`
+      : `of release ${release}`
+  return new ServiceError('store_mismatch', {
+    message: `the log is ${found}, and this release reads logs of ${LOG_RELEASE}; nothing was changed`,
+    nextStep: isFormer
+      ? 'Release 0.2.0 reads it. Start this release over a new one: another folder (DATA_DIR), or another database.'
+      : 'Start the release that wrote it, or begin a new log.',
+  })
+}

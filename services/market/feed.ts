@@ -45,8 +45,6 @@ export interface BatchesRequest {
   readonly historyFrom?: number
   /** Bars of each series that are wanted as history, where the feed has no number of its own; `LIMITS.historyBars` unless said. */
   readonly historyBars?: number
-  /** Whether the bars are to be kept with their order flow, where the feed keeps any: for what is followed live. */
-  readonly keeps?: boolean
   /** Ends the iteration, quietly. */
   readonly signal: AbortSignal
 }

@@ -6,9 +6,9 @@ import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { PayerBlocked, PaymentClaimed } from '../../contracts/payment-events.ts'
+import { PaymentClaimed } from '../../contracts/payment-events.ts'
 import { CreditGiven } from '../../contracts/refund-events.ts'
-import { creditStream, payerStream } from '../../contracts/streams.ts'
+import { creditStream } from '../../contracts/streams.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { sleep } from '../runtime/async/sleep.ts'
@@ -508,27 +508,6 @@ describe('requirePayable', () => {
     const claims = []
     for (const number of [1, 2]) claims.push(await take(world, await verified(world, number)))
     expect(claims.map(({ payment }) => payment.isServedFirst)).toEqual([true, false])
-  })
-
-  test('refuses who is blocked, with a chain or without, and before asking it', async () => {
-    const { chain, asked } = chainOf(facts)
-    const world = start({ chain })
-    const payer = alice.address.toLowerCase()
-    const meta = { correlationId: 'test', actor: 'operator' }
-    const blocked = newEvent(PayerBlocked, {
-      id: newId(),
-      data: { payer, reason: 'a test' },
-      meta,
-    })
-    await world.store.append(payerStream(8453, payer), [blocked], { expected: 'no-stream' })
-    await world.index.catchUp()
-    const refused = { code: 'payment_refused', reason: 'invalid_transaction_state' }
-    expect(await refusal(world.payments.requirePayable(await verified(world, 1), aClaim()))).toEqual(refused)
-    expect(await refusal(world.payments.requirePayable(await verified(world, 1, WEEK), aClaim()))).toEqual(
-      refused,
-    )
-    await world.payments.requirePayable(await verified(world, 1, {}, bob), aClaim())
-    expect(asked).toHaveLength(1)
   })
 })
 

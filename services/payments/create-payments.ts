@@ -18,7 +18,6 @@ import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpLook } from './claims/given-up-payments.ts'
-import { bindIdentifier } from './claims/payment-identifier.ts'
 import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
 import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
@@ -32,13 +31,12 @@ import type {
 } from './payments.ts'
 import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
-import { isSettled, receiptOf } from './receipt.ts'
+import { receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
 import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.ts'
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
-import type { OfferSigner } from './signing/offer-signer.ts'
 import { isServable, type Payment } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
@@ -68,8 +66,6 @@ export interface PaymentsOptions extends Clock {
   /** X402_PAYER_CAP and X402_TOTAL_CAP, millionths of a USDC. */
   readonly caps: { readonly payer: bigint; readonly total: bigint }
   readonly recovery: RecoverSigner
-  /** Signs offers and receipts; left out, they are not signed. */
-  readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -97,7 +93,7 @@ const ROOM_RETRY_AFTER_S = 5
 
 /** Payments over the log. */
 export function createPayments(options: PaymentsOptions): RunningPayments {
-  const { on, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed } = options
+  const { on, index, payTo, offersGateway, taking, recovery, sleep, elapsed } = options
   const ending = new AbortController()
   const { signal } = ending
   const parts = partsOf(options, signal)
@@ -108,11 +104,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   return {
     isOffering: ours !== undefined,
     isTaking: (rail) => ours !== undefined && index !== undefined && taking.includes(rail),
-    quote(offered, error) {
-      const validUntil = Math.floor(now() / 1_000) + LIMITS.offerValidityS
-      const signing = options.signer && { signer: options.signer, validUntil }
-      return makeQuote({ on, payTo: ours, offersGateway, signing }, offered, error)
-    },
+    quote: (offered, error) => makeQuote({ on, payTo: ours, offersGateway }, offered, error),
     read(rawHeaders) {
       const presented = readPayment(rawHeaders, on)
       return presented && { ...presented, proof: readProof(rawHeaders) }
@@ -134,9 +126,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     give: keeper.give,
     withhold: keeper.withhold,
     planNotBegun: keeper.planNotBegun,
-    receipt: (payment, protocol) => receiptOf(payment, { on, protocol }, options.signer),
-    signedReceipt: (payment) =>
-      isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
+    receipt: (payment, protocol) => receiptOf(payment, { on, protocol }),
     payIn: (payment) => payIn(parts, payment),
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
@@ -194,9 +184,6 @@ async function requirePayable(
   const { exposure, payers, funds, caps, now } = parts
   const { rail, payer, value } = payment
   const before = exposure.of(payer, rail)
-  if (before.isBlocked) {
-    throw paymentRefusedError('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
-  }
   // What a credit pays for is not settled: the payer needs no money, and no room.
   if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
     return requireValidity(payment, now())
@@ -239,7 +226,6 @@ async function claimPayment(
   const { mustSettleFirst } = claim
   assert(value > 0n, 'a claim is over more than nothing', value)
   assert(claim.answer !== '', 'a claim has its answer', stream)
-  if (payment.identifier !== undefined) await bindIdentifier(parts, payment, claim.requestId)
   let exposed = exposure.of(payer, rail)
   if (exposed.hasCredit) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)

@@ -11,7 +11,6 @@ export type {
   ClaimedPayment,
   Payments,
   PresentedPayment,
-  Quote,
   VerifiedPayment,
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
@@ -25,6 +24,5 @@ export {
   type Settler,
   type SettlerHealth,
 } from './settlement/settler.ts'
-export { createOfferSigner } from './signing/offer-signer.ts'
 export { isServable, type Payment, type PaymentRefund } from './state/payment-state.ts'
 export { payments } from './state/payments.ts'

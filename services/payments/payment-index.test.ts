@@ -42,13 +42,12 @@ test.each([
     const payer = number === 2 ? BOB : ALICE
     await append(paymentFact('PaymentClaimed', { paymentId: paymentIdOf(number) }, { payer }))
   }
-  await append(paymentFact('PayerBlocked', { payer: BOB, reason: 'a test' }))
 
   const opened = await open(store)
   const { index } = opened
   expect(index.position()).toBe(await store.head())
-  expect(index.payer(ALICE)).toMatchObject({ unsettled: '40000', claims: 2, isBlocked: false })
-  expect(index.payer(BOB)).toMatchObject({ unsettled: '20000', claims: 1, isBlocked: true })
+  expect(index.payer(ALICE)).toMatchObject({ unsettled: '40000', claims: 2 })
+  expect(index.payer(BOB)).toMatchObject({ unsettled: '20000', claims: 1 })
   expect(index.payer(`0x${'cc'.repeat(20)}`)).toBeUndefined()
   expect(index.total()).toMatchObject({ unsettled: '60000', claims: 3 })
   expect(index.payment(paymentIdOf(2))).toMatchObject({ payer: BOB, state: 'owed' })

@@ -41,8 +41,6 @@ export interface PresentedPayment extends Authorization {
   readonly scheme: string
   readonly network: string
   readonly asset: string | undefined
-  /** The name that the client gave to this payment. */
-  readonly identifier?: string | undefined
   readonly proof?: PresentedProof | undefined
 }
 
@@ -123,7 +121,7 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
    * Requires that there is time left to settle, and that the payer can pay, as the chain or the settler says. Call it
    * for an authorization without a claim, before anything is computed.
    *
-   * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`,
+   * @throws ServiceError `payment_refused` (validity, funds, nonce, code), `payments_unavailable`,
    *   `payment_unproven` for one that was used on the chain before it came here
    */
   requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>
@@ -144,8 +142,6 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
-  /** The proof for others that a payment came and was answered; undefined until it was, and if nothing is signed. */
-  signedReceipt(payment: Payment): JsonObject | undefined
   /**
    * Adds a settled payment for a balance to what its payer has left, once however often it is called.
    *

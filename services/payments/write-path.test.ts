@@ -1,24 +1,21 @@
 import { BASE } from '../../contracts/chain.ts'
-import { payerStream } from '../../contracts/streams.ts'
-import { paymentFact } from '../../projections/given-events.fixture.ts'
+import type { RecordedEvent } from '../../contracts/event.ts'
+import { paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
 import type { FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { describeWritePath } from '../log/write-path.contract.ts'
 import { createPaymentAdmin } from './admin/payment-admin.ts'
 import { createPaymentLog } from './claims/payment-log.ts'
+import type { PaymentIndex } from './payment-index.ts'
 import { createSettlementLog } from './settlement/settlement-log.ts'
 
-const PAYER = `0x${'ab'.repeat(20)}`
 const ORIGIN = { correlationId: 'request', actor: 'test' }
-const { stream: STREAM, event: CLAIM } = paymentFact('PaymentClaimed', {})
+const paymentId = paymentIdOf(1)
+const { stream: STREAM, event: CLAIM } = paymentFact('PaymentClaimed', { paymentId })
 
 const partsOf = (world: FaultyWorld, store: EventStore) => ({ ...world, store, signal: world.ending.signal })
 
-async function countOf(
-  world: FaultyWorld,
-  stream: string,
-  isOurs: (event: { id: string; type: string }) => boolean,
-) {
+async function countOf(world: FaultyWorld, stream: string, isOurs: (event: RecordedEvent) => boolean) {
   let count = 0
   for await (const event of world.others.read(stream)) if (isOurs(event)) count += 1
   return count
@@ -55,17 +52,23 @@ describeWritePath('a settlement', { isBounded: true, onConflict: 'yields' }, asy
   }
 })
 
-describeWritePath(
-  'what the operator says of a payer',
-  { isBounded: true, onConflict: 'decides anew' },
-  async (world) => {
-    const adminOver = (store: EventStore) =>
-      createPaymentAdmin({ on: BASE, ...partsOf(world, store), index: undefined })
-    const admin = adminOver(world.store)
-    return {
-      write: () => admin.block(PAYER, 'a test', ORIGIN),
-      recorded: () => countOf(world, payerStream(BASE.id, PAYER), ({ type }) => type === 'PayerBlocked'),
-      interfere: () => adminOver(world.others).unblock(PAYER, 'a test', ORIGIN),
-    }
-  },
-)
+describeWritePath('a refund by hand', { isBounded: true, onConflict: 'decides anew' }, async (world) => {
+  const place = { transaction: `0x${'7a'.repeat(32)}`, blockNumber: 7 }
+  const settled = [
+    paymentFact('SettlementConfirmed', { paymentId, ...place, blockHash: `0x${'7b'.repeat(32)}`, by: 'own' })
+      .event,
+    paymentFact('SettlementFinalised', { paymentId, ...place }).event,
+  ].map((event) => ({ ...event, id: world.newId() }))
+  await world.others.append(STREAM, [CLAIM, ...settled], { expected: 'no-stream' })
+  const [ours, theirs] = [`0x${'e1'.repeat(32)}`, `0x${'e2'.repeat(32)}`]
+  const refund = (store: EventStore, transaction: string) => {
+    const index = { payment: () => ({ stream: STREAM }) } as unknown as PaymentIndex
+    const admin = createPaymentAdmin({ on: BASE, ...partsOf(world, store), index })
+    return admin.refund(paymentId, { transaction, value: 5_000n, reason: 'a test' }, ORIGIN)
+  }
+  return {
+    write: () => refund(world.store, ours),
+    recorded: () => countOf(world, STREAM, ({ data }) => data['transaction'] === ours),
+    interfere: () => refund(world.others, theirs),
+  }
+})

@@ -33,7 +33,6 @@ const OK: Identity = {
 test('an account is told what it used, in pages, and nothing of others', async () => {
   const world = aWorld()
   const ledger = world.ledger()
-  await ledger.grant(PAYER, 1, 'a test', { at: NOON, requestId: 'r' })
   for (let n = 1; n <= 5; n++) {
     world.now += 1_000
     await ledger.debit(PAYER, aDebit(`${n}`), NOON)
@@ -50,7 +49,7 @@ test('an account is told what it used, in pages, and nothing of others', async (
   expect(first).toMatchObject({
     tier: 'free',
     window: { id: '2026-11', from: '2026-11-01T00:00:00.000Z', to: '2026-12-01T00:00:00.000Z' },
-    quota: { used: 5, limit: 201, remaining: 95 },
+    quota: { used: 5, limit: 200, remaining: 95 },
     days: [{ day: '2026-11-21', calls: 5, tools: { get_trade_call: 5 } }],
     debits: [{ used: 5, at: '2026-11-21T12:00:05.000Z' }, { used: 4 }],
   })

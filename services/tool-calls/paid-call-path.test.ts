@@ -143,15 +143,6 @@ describe('without a payment', () => {
     expect(computed).toEqual([])
   })
 
-  test('an offer is made once for all who are told the same', async () => {
-    for (let turn = 0; turn < 3; turn++) {
-      await call()
-      await call({ body: json({ timeframe: '1m' }) })
-      await pay(turn, {}, 1n)
-    }
-    expect(watched.asked.filter((name) => name === 'quote')).toHaveLength(3)
-  })
-
   test('who sent something else as a key has the offer as well, and hears how a key is sent', async () => {
     const outcome = await call({ authorization: 'garbage' })
     expect(offerIn(outcome)).toMatchObject({ code: 'payment_required', quote: { error: 'payment_required' } })

@@ -1,6 +1,5 @@
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Product } from '../../contracts/prices.ts'
-import type { Payments, Quote } from '../payments/index.ts'
+import type { Payments } from '../payments/index.ts'
 import { PAID_PRODUCTS, paidPath } from './paid-products.ts'
 
 /** An offer as it is sent. */
@@ -15,8 +14,6 @@ export interface PaidOffersOptions {
   readonly payments: Pick<Payments, 'quote'>
   /** The address under which callers reach the service. */
   readonly publicUrl: () => string
-  /** Milliseconds that only grow. */
-  readonly clock: () => number
   /** The note that calls are withdrawn for now, which a payer must see before paying; empty if none are. */
   readonly withdrawn?: () => string
 }
@@ -26,49 +23,14 @@ export type PaidOffers = (product: Product, price: bigint, error: string) => Off
 
 const MAKE_CALLS: ReadonlySet<Product> = new Set(['get_trade_call', 'scan_trade_calls'] as const)
 
-/** More than there are products, prices and reasons; past it, what is remembered is made anew. */
-const OFFERS_KEPT = 256
-/** Signed offers bind for a while; who is given one has at least half of it left. */
-const OFFERS_KEPT_MS = (LIMITS.offerValidityS * 1_000) / 2
-
-/**
- * Offers, each made once: nothing in them changes from request to request, and making one costs more than everything
- * else that an unpaid request causes.
- */
-export function createPaidOffers({
-  payments,
-  publicUrl,
-  clock,
-  withdrawn = () => '',
-}: PaidOffersOptions): PaidOffers {
-  let keptFor = ''
-  let keptNote = ''
-  let keptUntil = 0
-  const kept = new Map<string, OfferText>()
-  return (product, price, error) => {
-    const service = publicUrl()
+export const createPaidOffers =
+  ({ payments, publicUrl, withdrawn = () => '' }: PaidOffersOptions): PaidOffers =>
+  (product, price, error) => {
     const note = withdrawn()
-    const isStale = service !== keptFor || note !== keptNote || clock() >= keptUntil
-    if (isStale || kept.size >= OFFERS_KEPT) {
-      kept.clear()
-      keptUntil = clock() + OFFERS_KEPT_MS
-      keptFor = service
-      keptNote = note
-    }
-    const name = `${product} ${price} ${error}`
-    const known = kept.get(name)
-    if (known !== undefined) return known
-    const url = `${service}${paidPath(product)}`
     const words = PAID_PRODUCTS[product]
     const description =
       note !== '' && MAKE_CALLS.has(product) ? `${words.description} ${note}` : words.description
-    const made = textOf(payments.quote({ product, price, url, ...words, description }, error))
-    kept.set(name, made)
-    return made
+    const url = `${publicUrl()}${paidPath(product)}`
+    const { body, header } = payments.quote({ product, price, url, ...words, description }, error)
+    return { members: JSON.stringify(body).slice(1, -1), header }
   }
-}
-
-const textOf = ({ body, header }: Quote): OfferText => ({
-  members: JSON.stringify(body).slice(1, -1),
-  header,
-})

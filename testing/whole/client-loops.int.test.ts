@@ -49,7 +49,6 @@ const LISTS: readonly (readonly [path: string, rows: string, query: Readonly<Rec
   ['/api/regime-shifts', 'rows', { coin: 'BTC', timeframe: '15m', limit: '3' }],
   ['/api/series/SIM/BTC/15m', 'rows', { limit: '3' }],
   ['/sealed', 'days', { limit: '1' }],
-  ['/log/anchors', 'anchors', {}],
   ['/api/usage', 'debits', { limit: '1' }],
   ['/api/payments', 'payments', { limit: '1' }],
   ['/api/keys', 'keys', {}],

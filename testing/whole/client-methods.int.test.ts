@@ -41,7 +41,7 @@ const REACHED: Readonly<Record<string, string>> = {
 }
 /** Operations that no client has: pages, files that other programs read by their address, and what browsers sign in by. */
 const ELSEWHERE =
-  /^(?:docs|docsPage|docsExample|eventSchema|openApi|openApiPage|describeService|alive|metrics|llms|llmsFull|sealedFile|log(?!Proof)\w+|(?:pay|offer|buy)[A-Z]\w+|\w*[sS]ession|sessions|endOtherSessions|eraseAccount|apps|createClient|endApp|token|revokeToken|\w*Metadata|didDocument|paidResources|registryEntry|aiCatalog|\w*[sS]erverCard|registryProof)$/
+  /^(?:docs|docsPage|docsExample|eventSchema|openApi|describeService|alive|metrics|llms|llmsFull|sealedFile|log(?!Proof)\w+|(?:pay|offer|buy)[A-Z]\w+|\w*[sS]ession|sessions|endOtherSessions|eraseAccount|apps|endApp|token|revokeToken|\w*Metadata|paidResources|registryEntry|aiCatalog|\w*[sS]erverCard|registryProof)$/
 
 /** A call of every method: in Python `from` and `to` are `start` and `end`. */
 const one = { id: 'a/b' }
@@ -76,7 +76,6 @@ const CALLS: Readonly<Record<string, object>> = {
   board: {},
   sealedDays: { exchange: 'HL' },
   verifyVerdict: { verdict_id: 'd' },
-  status: {},
   signIn: { email: 'you@example.com' },
   confirmSignIn: { email: 'you@example.com', code: '7K2M9-QX4RT' },
   account: {},
@@ -132,7 +131,7 @@ const methods = (tries = 1) =>
 
 /** Runs a program of Python with the client, and returns the JSON that it prints. */
 async function python(program: string, given: unknown): Promise<unknown> {
-  const script = `import asyncio, json, sys\nfrom signal_client import *\nfrom signal_client.aio import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
   const env = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
   const { stdout } = await promisify(execFile)('python3', ['-c', script, JSON.stringify(given)], { env })
   return JSON.parse(stdout)
@@ -163,16 +162,16 @@ test('the client for TypeScript has a method for each tool and for each route th
   expect(Object.keys(REACHED).filter((name) => !ids.includes(name))).toEqual([])
 })
 
-test.skipIf(!hasPython)(`the two for Python have the same methods${reason}`, async () => {
+test.skipIf(!hasPython)(`the one for Python has the same methods${reason}`, async () => {
   const has = Object.keys(methods()).map(snake).toSorted()
   const found = await python(
-    `print(json.dumps([sorted(n for n in vars(kind) if not n.startswith("_")) for kind in (SignalClient, AsyncSignalClient)]))`,
+    `print(json.dumps(sorted(n for n in vars(SignalClient) if not n.startswith("_"))))`,
     null,
   )
-  expect(found).toEqual([has, has])
+  expect(found).toEqual(has)
 })
 
-test.skipIf(!hasPython)(`and each asks the same of the service${reason}`, async () => {
+test.skipIf(!hasPython)(`and asks the same of the service${reason}`, async () => {
   const named = Object.keys(CALLS)
   expect(named.toSorted()).toEqual(
     [...new Set([...ALL_TOOL_NAMES.map(camel), ...Object.keys(ROUTES)])].toSorted(),
@@ -201,24 +200,11 @@ print("null")`,
       return [method, pathname, Object.fromEntries(searchParams), body]
     })
   expect(normal(asked)).toEqual(normal(byTypescript))
-  asked = []
-  await python(
-    `
-async def main():
-    signals = AsyncSignalClient(given["url"], tries=1)
-    for name, fields in given["calls"]:
-        await getattr(signals, name)(**fields)
-asyncio.run(main())
-print("null")`,
-    given,
-  )
-  expect(normal(asked)).toEqual(normal(byTypescript))
 })
 
 test(`pages of a list are asked for to the last one${reason}`, async () => {
   for (const [path, asks] of [
     ['/list/rows', ['/list/rows?coin=WALKED', '/list/rows?coin=WALKED&after=b']],
-    ['/log/anchors', ['/log/anchors?coin=WALKED', '/log/anchors?coin=WALKED&after=7']],
     ['/api/bars', ['/api/bars?coin=WALKED', '/api/bars?coin=WALKED&from=7']],
     ['/api/board', ['/api/board?coin=WALKED', '/api/board?coin=WALKED&skip=7']],
   ] as const) {
@@ -231,15 +217,11 @@ test(`pages of a list are asked for to the last one${reason}`, async () => {
     if (!hasPython) continue
     asked = []
     const byPython = await python(
-      `
-async def main():
-    return [page["rows"] async for page in AsyncSignalClient(given["url"]).pages(given["path"], coin="WALKED")]
-found = [page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="WALKED")]
-print(json.dumps([found, asyncio.run(main())]))`,
+      `print(json.dumps([page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="WALKED")]))`,
       { url, path },
     )
-    expect(byPython).toEqual([expected, expected])
-    expect(asked.map((text) => (JSON.parse(text) as string[])[1])).toEqual([...asks, ...asks])
+    expect(byPython).toEqual(expected)
+    expect(asked.map((text) => (JSON.parse(text) as string[])[1])).toEqual(asks)
   }
 })
 
@@ -295,33 +277,3 @@ except Refusal as refusal:
     isLosing = false
   }
 })
-
-test.skipIf(!hasPython)(
-  `a stream that says nothing holds up neither a cancelled task nor the program${reason}`,
-  async () => {
-    const silent = createServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': nothing new\n\n')
-    }).listen(0, '127.0.0.1')
-    await new Promise((done) => silent.once('listening', done))
-    try {
-      const said = await python(
-        `
-async def main():
-    signals = AsyncSignalClient(given)
-    async def first():
-        async for row in signals.follow():
-            return row
-    try:
-        await asyncio.wait_for(first(), 0.2)
-    except asyncio.TimeoutError:
-        return "cancelled"
-print(json.dumps(asyncio.run(main())))`,
-        `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
-      )
-      expect(said).toBe('cancelled')
-    } finally {
-      silent.closeAllConnections()
-      silent.close()
-    }
-  },
-)

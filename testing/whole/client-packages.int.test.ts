@@ -239,7 +239,7 @@ describe('the package for Python', () => {
       const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
       const name = `signal_service_client-${version}`
       expect(readdirSync(folder)).toContain(`${name}-py3-none-any.whl`)
-      const inside = ['__init__.py', 'aio.py', 'py.typed']
+      const inside = ['__init__.py', 'py.typed']
       expect(readdirSync(join(site(), 'signal_client'))).toEqual(expect.arrayContaining(inside))
       const metadata = readFileSync(join(site(), `${name}.dist-info/METADATA`), 'utf8')
       expect(metadata.replaceAll(/[()]/g, '').match(/^Requires-Dist: .*$/gm)).toEqual([
@@ -263,15 +263,12 @@ describe('the package for Python', () => {
     `tells a checker of types what it takes and gives${without(mypy, 'mypy')}`,
     async () => {
       const program = `from signal_client import SignalClient, TradeCall
-from signal_client.aio import AsyncSignalClient
 answer: TradeCall = SignalClient("x").get_trade_call(coin="BTC")
 wrong: int = answer["call"]
 SignalClient("x").get_webhook()
-async def main() -> None:
-    bars = await AsyncSignalClient("x").bars("SIM", "BTC", "1h", "a", "b")
-    reveal_type(bars)
-    async for row in AsyncSignalClient("x").follow():
-        reveal_type(row)
+reveal_type(SignalClient("x").bars("SIM", "BTC", "1h", "a", "b"))
+for row in SignalClient("x").follow():
+    reveal_type(row)
 `
       writeFileSync(join(folder, 'typed.py'), program)
       const { stdout } = spawnSync(mypy ?? '', ['-m', 'mypy', '--python-version', '3.10', 'typed.py'], {
@@ -281,10 +278,10 @@ async def main() -> None:
       })
       const lines = stdout.match(/typed\.py:\d+: (?:error|note: Revealed)/g)
       expect(lines).toEqual([
+        'typed.py:3: error',
         'typed.py:4: error',
-        'typed.py:5: error',
-        'typed.py:8: note: Revealed',
-        'typed.py:10: note: Revealed',
+        'typed.py:5: note: Revealed',
+        'typed.py:7: note: Revealed',
       ])
       expect(stdout).toMatch(/Bars[\s\S]*Verdict/)
     },

@@ -1,6 +1,5 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,16 +10,11 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { createMcpEdge, fakeCalls, listen } from '../../services/mcp/testing/mcp-edge.fixture.ts'
-import { ALL_TOOL_NAMES } from '../../services/mcp/tool-groups.ts'
 import type { ToolCall } from '../../services/tool-calls/tool-call.ts'
 
 const PACKAGE = resolve(import.meta.dirname, '../../clients/mcp')
 const run = promisify(execFile)
-
-const hasPython = spawnSync('python3', ['--version']).status === 0
-const reason = hasPython ? '' : ' (skipped: python3, which unpacks it, is not on PATH)'
 
 let folder: string
 let tarball: string
@@ -152,66 +146,4 @@ describe('the program for clients that start one', () => {
       stderr: expect.stringContaining('Set SIGNAL_URL') as unknown,
     })
   })
-})
-
-describe('the bundle', () => {
-  let service: OwnService
-  beforeAll(async () => {
-    service = await startOwnService({ COINS: 'BTC', TIMEFRAMES: '1m' })
-  })
-  afterAll(() => service?.stop())
-
-  test.skipIf(!hasPython)(
-    `is listed with its hash, has every tool, and runs as its manifest says${reason}`,
-    async () => {
-      const at = 'https://downloads.example.com/mcp/signal-service.mcpb'
-      const [made, again, unpacked] = ['made', 'again', 'unpacked'].map((name) => join(folder, name)) as [
-        string,
-        string,
-        string,
-      ]
-      for (const into of [made, again, unpacked]) mkdirSync(into)
-      for (const into of [made, again])
-        await run(process.execPath, [join(PACKAGE, 'bundle.js'), service.url, at, into])
-      const bundle = readFileSync(join(made, 'signal-service.mcpb'))
-      expect(bundle.equals(readFileSync(join(again, 'signal-service.mcpb')))).toBe(true)
-      const listing = JSON.parse(readFileSync(join(made, 'server.json'), 'utf8')) as Record<string, unknown>
-      const { version } = listing
-      const fileSha256 = createHash('sha256').update(bundle).digest('hex')
-      expect(listing).toMatchObject({
-        remotes: [{ url: `${service.url}/mcp` }],
-        packages: [
-          { registryType: 'mcpb', identifier: at, version, fileSha256, transport: { type: 'stdio' } },
-        ],
-      })
-      await run('python3', ['-m', 'zipfile', '-e', join(made, 'signal-service.mcpb'), unpacked])
-      const manifest = JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8')) as {
-        tools: readonly { name: string }[]
-        server: { mcp_config: { args: readonly string[]; env: Record<string, string> } }
-        user_config: Record<string, { default: string }>
-      }
-      expect(manifest.tools.map(({ name }) => name)).toEqual(ALL_TOOL_NAMES)
-      const { args, env } = manifest.server.mcp_config
-      const filled = (text: string): string =>
-        text
-          .replace('${__dirname}', unpacked)
-          .replaceAll(
-            /\$\{user_config\.(\w+)\}/g,
-            (_, name: string) => manifest.user_config[name]?.default ?? '',
-          )
-      const client = new Client({ name: 'referee', version: '1.0.0' })
-      await client.connect(
-        new StdioClientTransport({
-          command: process.execPath,
-          args: args.map(filled),
-          env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value)])),
-        }),
-      )
-      try {
-        expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(ALL_TOOL_NAMES)
-      } finally {
-        await client.close()
-      }
-    },
-  )
 })

@@ -96,9 +96,8 @@ test.skipIf(!hasPython)(`and so by the client for Python${reason}`, async () => 
   taken = []
   secret = ''
   const program = `
-import asyncio, json, sys
+import json, sys
 from signal_client import *
-from signal_client.aio import AsyncSignalClient
 given = json.loads(sys.argv[1])
 signals = SignalClient(given["url"], given["key"], sleep=lambda _: None)
 ask, lost = signals._opener.open, [True]
@@ -119,7 +118,7 @@ made = signals.create_webhook(["trade_call"], url=given["hook"], min_strength=10
 id = made["id"]
 said.append([one["id"] for one in signals.list_webhooks()["webhooks"]] == [id])
 said.append(signals.change_webhook(id, timeframes=["1m"])["timeframes"])
-said.append(asyncio.run(AsyncSignalClient(given["url"], given["key"]).pause_webhook(id))["state"])
+said.append(signals.pause_webhook(id)["state"])
 said.append(signals.resume_webhook(id, start="now")["state"])
 said.append(signals.test_webhook(id)["status"])
 said.append(signals.rotate_webhook_secret(id, overlap_hours=1)["secret"][:6])

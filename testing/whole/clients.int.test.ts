@@ -1,19 +1,17 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { createHmac, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { compactVerify, importJWK, type JWK } from 'jose'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { z } from 'zod'
 import {
   type Bars,
   checkProof,
-  checkReceipt,
   createSignalClient,
   type FundingLeg,
   type FundingScan,
@@ -27,7 +25,6 @@ import {
   verifyWebhook,
 } from '../../clients/typescript/src/index.ts'
 import type { BarsAnswer } from '../../contracts/bars-answer.ts'
-import { BASE } from '../../contracts/chain.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../contracts/payment-answers.ts'
@@ -41,7 +38,6 @@ import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import * as webhooks from '../../contracts/webhook-answers.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { startPaidService } from '../../services/http/testing/paid-service.fixture.ts'
-import { createOfferSigner } from '../../services/payments/index.ts'
 import { ENTRY_KINDS } from '../../services/proof/tree/entry.ts'
 
 const CLIENT = resolve(import.meta.dirname, '../../clients/python')
@@ -51,7 +47,7 @@ const run = promisify(execFile)
 
 /** Runs a program of Python with the client, and returns the JSON that it prints. */
 async function python(program: string, input: unknown = null): Promise<unknown> {
-  const script = `import asyncio, json, sys\nfrom signal_client import *\nfrom signal_client.aio import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
   const environment = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
   const { stdout } = await run('python3', ['-c', script, JSON.stringify(input)], { env: environment })
   return JSON.parse(stdout)
@@ -438,24 +434,14 @@ try:
 except Refusal as refusal:
     away = [refusal.code, "/readyz" in (refusal.next_step or "")]
 rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
-async def together():
-    waiting = AsyncSignalClient(given["url"])
-    answer = await waiting.get_trade_call(coin="BTC", timeframe="1m")
-    ids = [row["verdict_id"] async for row in waiting.replay(end=given["end"])]
-    try:
-        await waiting.get_trade_call(coin="NOBODY")
-    except Refusal as refusal:
-        return [answer["coin"] == "BTC", ids == rows, refusal.code]
-awaited = asyncio.run(together())
 live = signals.follow(after=given["after"])
-print(json.dumps({"awaited": awaited, "coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
+print(json.dumps({"coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
       { url, end: rows.at(-1)?.bar_close, after: rows[0]?.cursor },
     )) as Record<string, unknown>
     const ids = (await take(client().replay({ to: rows.at(-1)?.bar_close ?? '' }))).map(
       ({ verdict_id: id }) => id,
     )
     expect(found).toEqual({
-      awaited: [true, true, 'unknown_coin'],
       coin: 'BTC',
       code: 'unknown_coin',
       away: ['given_up', true],
@@ -714,70 +700,6 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
     await expect(createSignalClient({ url: service.url }).scanTradeCalls()).rejects.toMatchObject({
       code: 'quota_exhausted',
     })
-  })
-})
-
-describe('what is signed', () => {
-  const urls = { ours: 'https://signals.example', theirs: 'https://copycat.example' }
-  const signerOf = (seed: number, url: string) =>
-    createOfferSigner({ on: BASE, seed: Buffer.alloc(32, seed), publicUrl: () => url })
-  const [ours, theirs, impostor] = [signerOf(1, urls.ours), signerOf(2, urls.theirs), signerOf(2, urls.ours)]
-  const paid = {
-    product: 'get_trade_call',
-    payer: `0x${'11'.repeat(20)}`,
-    transaction: `0x${'ab'.repeat(32)}`,
-    changedAtMs: 5_000,
-  }
-  const serving: typeof fetch = async (input) => {
-    const { origin, pathname } = new URL(input instanceof Request ? input.url : input)
-    expect(pathname).toBe('/.well-known/did.json')
-    return Response.json((origin === urls.ours ? ours : theirs).didDocument())
-  }
-  const check = (signed: object, at = urls.ours, now = 0) =>
-    checkReceipt(signed as { format: string; signature: string }, at, { fetch: serving, now })
-
-  test('a receipt is of who signed it, as another library says too', async () => {
-    const receipt = ours.receipt(paid) as { signature: string }
-    const expected = {
-      version: 1,
-      network: 'eip155:8453',
-      payer: paid.payer,
-      transaction: paid.transaction,
-      issuedAt: 5,
-    }
-    expect(await check(receipt)).toEqual({ ...expected, resourceUrl: `${urls.ours}/x402/get_trade_call` })
-    const [method] = (ours.didDocument() as { verificationMethod: { publicKeyJwk: JWK }[] })
-      .verificationMethod
-    const key = await importJWK(method?.publicKeyJwk ?? {}, 'EdDSA')
-    const { payload, protectedHeader } = await compactVerify(receipt.signature, key)
-    expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject(expected)
-    expect(protectedHeader.kid).toBe('did:web:signals.example#x402')
-  })
-
-  test('an offer binds until it ends', async () => {
-    const accepted = { scheme: 'exact', network: 'eip155:8453', asset: '0x1', payTo: '0x2', amount: '20000' }
-    const [offer = {}] = ours.offers(`${urls.ours}/x402/get_trade_call`, [accepted], 600)
-    expect(await check(offer, urls.ours, 600_000)).toMatchObject({ ...accepted, validUntil: 600 })
-    await expect(check(offer, urls.ours, 600_001)).rejects.toThrow(/has ended/)
-  })
-
-  test.each([
-    ['of another service', () => theirs.receipt(paid), /not signed for signals.example/],
-    ['in our name, by another key', () => impostor.receipt(paid), /signature does not fit/],
-    [
-      'about another address',
-      () =>
-        createOfferSigner({ on: BASE, seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
-          'https://elsewhere.example/x',
-          [{ scheme: 'a', network: 'b', asset: 'c', payTo: 'd', amount: '1' }],
-          9,
-        )[0] ?? {},
-      /not about signals/,
-    ],
-    ['of another form', () => ({ ...ours.receipt(paid), format: 'eip712' }), /no compact JWS/],
-    ['without a signature', () => ({ format: 'jws', signature: 'e30.e30.' }), /not signed for/],
-  ])('one %s is refused', async (_, make, words) => {
-    await expect(check(make())).rejects.toThrow(words)
   })
 })
 

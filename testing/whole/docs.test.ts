@@ -38,7 +38,8 @@ const files = [
   ),
 ]
 const pages = files.map((file) => {
-  const text = readFileSync(file, 'utf8')
+  // Former releases had other settings, flags and errors.
+  const [text = ''] = readFileSync(file, 'utf8').split(/^## 0\.\d/m)
   return { name: relative(ROOT, file), file, text, ...readMarkdown(text) }
 })
 

@@ -207,7 +207,7 @@ print(json.dumps(ended))`,
       const limited = await startOwnService({ COINS: 'BTC', TIMEFRAMES: '1m', MARKET_SPEED: '120' })
       try {
         const asking = Array.from({ length: 150 }, () =>
-          fetch(`${limited.url}/api/status`).then((one) => one.status),
+          fetch(`${limited.url}/api/markets`).then((one) => one.status),
         )
         const found = python(
           `

@@ -171,7 +171,6 @@ describe('npm start', () => {
       'projection decided',
       'projection latest_verdicts',
       'projection log_checkpoints',
-      'projection losses',
       'projection record_months',
       'projection regime_shifts',
       'projection sealed_days',

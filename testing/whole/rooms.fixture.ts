@@ -45,7 +45,7 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
-  '@fastify/swagger': ['services/console/openapi/'],
+  '@fastify/swagger': ['services/http/openapi/'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   '@modelcontextprotocol/server': ['services/mcp/'],
   ccxt: ['services/market/live/'],
@@ -59,7 +59,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/runtime/cache/'],
-  jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
+  jose: ['services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/runtime/bus/'],
   'node:child_process': [
@@ -68,7 +68,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/payments/demo/',
   ],
   'node:dns': ['services/webhooks/sending/'],
-  'node:http': ['services/http/', 'services/proof/witnesses/'],
+  'node:http': ['services/http/'],
   'node:sqlite': [
     'services/runtime/sqlite/',
     'services/log/projector/',

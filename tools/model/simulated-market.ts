@@ -1,5 +1,4 @@
 import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
-import { seedOfNewMarket } from '../../services/market/simulated/price-path.ts'
 import { createSimulatedBars } from '../../services/market/simulated/simulated-bars.ts'
 import { DEFAULT_SIMULATED_COINS } from '../../services/market/simulated/simulated-coins.ts'
 import { BAR_NUMBERS, type CandleFile } from './histories.ts'
@@ -17,7 +16,7 @@ export function* simulatedCandles(
 ): Generator<readonly CandleFile[], void, void> {
   for (let seed = 0; seed < seeds; seed++)
     for (const coin of DEFAULT_SIMULATED_COINS) {
-      const drawn = createSimulatedBars(seedOfNewMarket(`seed${seed}`), coin)
+      const drawn = createSimulatedBars(`seed${seed}`, coin)
       const about = { name: `${coin} ${seed}`, isSpot: false }
       const minutes = barsOf((hour) => drawn.minutes(hour), hours / 3)
       yield [

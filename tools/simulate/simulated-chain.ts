@@ -190,11 +190,6 @@ export function createSimulatedChain({
           signed.set(hash, { hash, accountNonce: place, fee: feePerGas, authorizations })
           return { hash, raw: hash }
         },
-        async signText(text, { accountNonce: place, feePerGas }) {
-          const hash = hashOf('text', place, feePerGas, text)
-          signed.set(hash, { hash, accountNonce: place, fee: feePerGas, authorizations: [] })
-          return { hash, raw: hash }
-        },
         send: ({ hash }) =>
           ask('send', () => send(signed.get(hash) as Transaction)).catch((error: Error) => ({
             kind: 'unknown',

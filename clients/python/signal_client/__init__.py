@@ -257,11 +257,10 @@ Refund = TypedDict(
 
 class _OfSome(TypedDict, total=False):
     credit_left_usdc: str
-    receipt: Dict[str, str]
 
 
 class Payment(_OfSome):
-    """State of a payment. `credit_left_usdc` where it became a credit, `receipt` once there is something to prove."""
+    """State of a payment. `credit_left_usdc` where it became a credit."""
 
     id: str
     state: str
@@ -507,10 +506,6 @@ class SignalClient:
                 return _read_whole(response).decode()
 
         return self._persist(once)
-
-    def status(self) -> Dict[str, Any]:
-        """Gaps and incidents of the service."""
-        return self._route("GET /api/status", {})
 
     def state(self) -> Dict[str, Any]:
         """Whether the service is ready; also where it is not."""
@@ -933,7 +928,7 @@ class ProofInvalid(Exception):
 
 
 KINDS = {
-    "StoreInitialised": 0,
+    "LogBegun": 0,
     "VerdictRecorded": 1,
     "OutcomeLabelled": 2,
     "VerdictsMissing": 3,

@@ -10,7 +10,6 @@ export {
   signPayment,
 } from './payments.ts'
 export { checkProof, type Proven } from './proofs.ts'
-export { checkReceipt, type SignedTerms } from './receipts.ts'
 export { SignalRefusal } from './refusal.ts'
 export { ROUTES } from './routes.ts'
 export type * from './tools.ts'

@@ -16,7 +16,7 @@ export interface Proven {
 
 const ED25519 = 1
 const KINDS: Readonly<Record<string, number>> = {
-  StoreInitialised: 0,
+  LogBegun: 0,
   VerdictRecorded: 1,
   OutcomeLabelled: 2,
   VerdictsMissing: 3,

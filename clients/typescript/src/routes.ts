@@ -12,7 +12,6 @@ export const ROUTES = {
   board: 'GET /api/board',
   sealedDays: 'GET /sealed',
   verifyVerdict: 'GET /verify/:verdict_id',
-  status: 'GET /api/status',
   signIn: 'POST /api/sign-in',
   confirmSignIn: 'POST /api/sign-in/confirm',
   account: 'GET /api/account',

@@ -127,20 +127,12 @@ export interface TradeScanRequest {
   readonly exchange?: string
   readonly timeframe?: Timeframe
   readonly top_n?: number
-  readonly universe_by?: 'volume' | 'open_interest'
   readonly min_confidence?: number
   readonly include_holds?: boolean
   readonly limit?: number
   readonly rank_by?: 'strength' | 'expected_range' | 'volume' | 'confidence' | 'change'
-  /** Takes and ranks coins by this figure, in place of `universe_by` and `rank_by`. */
-  readonly lens?:
-    | 'funding'
-    | 'gainers'
-    | 'losers'
-    | 'volume'
-    | 'open_interest'
-    | 'volatility'
-    | 'open_interest_change'
+  /** Takes and ranks coins by this figure, in place of `rank_by`. */
+  readonly lens?: 'funding' | 'gainers' | 'losers' | 'volume' | 'volatility'
   readonly min_liquidity_usd?: number
 }
 
@@ -302,8 +294,6 @@ export interface Payment {
   readonly next_step: string
   /** Credit that the payer has left, where this payment became one. */
   readonly credit_left_usdc?: string
-  /** Proves to others that it was paid and answered. */
-  readonly receipt?: { readonly format: 'jws'; readonly signature: string }
 }
 
 /** Every tool by its name: what it is asked, and what it answers. */

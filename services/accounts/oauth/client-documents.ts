@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { CLIENT_METHODS, type ClientMethod, OAuthError } from '../../../contracts/oauth.ts'
+import { OAuthError } from '../../../contracts/oauth.ts'
 import { createLine, PROCESS_TIME } from '../../runtime/admission/line.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import { type ClientKeys, readClientKeys } from './client-keys.ts'
 import { redirectFault } from './redirects.ts'
 
 /** One document as it came from elsewhere; never followed, never larger than was asked for. */
@@ -31,9 +30,6 @@ export interface Client {
   readonly clientId: string
   readonly name: string
   readonly redirectUris: readonly string[]
-  readonly method: ClientMethod
-  /** Undefined for a client without. */
-  readonly jwks: ClientKeys | undefined
 }
 
 /** For whom a document is looked up. */
@@ -59,10 +55,9 @@ const documentSchema = z.object({
     .max(LIMITS.clientNameCharacters)
     .regex(/^[^\p{Cc}\p{Cs}\p{Cf}\u2028\u2029]*$/u, 'must be one line of text'),
   redirect_uris: z.array(z.string()).min(1).max(LIMITS.clientRedirects),
-  token_endpoint_auth_method: z.enum(CLIENT_METHODS).default('none'),
+  token_endpoint_auth_method: z.literal('none').optional(),
   grant_types: z.array(z.string()).max(16).optional(),
   response_types: z.array(z.string()).max(16).optional(),
-  jwks: z.unknown().optional(),
   client_secret: z.never({ error: 'must not be published' }).optional(),
 })
 
@@ -206,13 +201,7 @@ function readDocument(clientId: string, { status, contentType, body }: FetchedDo
   if (data.grant_types !== undefined && !data.grant_types.includes('authorization_code')) {
     throw refused('its grant_types lack authorization_code')
   }
-  const method = data.token_endpoint_auth_method
-  const jwks = data.jwks === undefined ? undefined : readClientKeys(data.jwks)
-  if (typeof jwks === 'string') throw refused(`its jwks ${jwks}`)
-  if (method === 'private_key_jwt' && jwks === undefined) {
-    throw refused('private_key_jwt takes jwks with public keys in the document itself')
-  }
-  return { clientId, name: data.client_name, redirectUris: data.redirect_uris, method, jwks }
+  return { clientId, name: data.client_name, redirectUris: data.redirect_uris }
 }
 
 function parsed(body: string): unknown {

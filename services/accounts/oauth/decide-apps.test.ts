@@ -19,7 +19,6 @@ const authorize = (grantId: string, client: string, now = NOW): AppCommand => ({
   redirectHash: 'redirect',
   codeHash: 'code',
   challenge: 'challenge',
-  method: 'none',
   scopes: ['calls'],
   now,
 })

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
 import { decideSessions, type SessionCommand } from '../sessions/decide-sessions.ts'
-import { type AppFact, type Apps, type Grant, liveGrants, type Machine } from './app-state.ts'
+import { type AppFact, type Grant, liveGrants } from './app-state.ts'
 
 /** The commands for an account's programs. Times are Unix milliseconds. */
 export type AppCommand =
@@ -33,15 +33,6 @@ export type AppCommand =
       readonly now: number
     }
   | { readonly kind: 'EndApp'; readonly grantId: string; readonly reason: string }
-  | (Omit<Machine, 'createdAt' | 'issued'> & { readonly kind: 'CreateMachine' })
-  | {
-      readonly kind: 'IssueMachineToken'
-      readonly machineId: string
-      readonly proofHash: string | null
-      readonly expiresAt: number
-      readonly now: number
-    }
-  | { readonly kind: 'RemoveMachine'; readonly machineId: string; readonly reason: string }
 
 /** A command to an account, its sessions, or the programs that act for it. */
 export type AnyCommand = AccountCommand | SessionCommand | AppCommand
@@ -60,9 +51,6 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
     case 'ExchangeCode':
     case 'RefreshApp':
     case 'EndApp':
-    case 'CreateMachine':
-    case 'IssueMachineToken':
-    case 'RemoveMachine':
       // No token of an erased account holds, and the refusal must not reveal that the account existed.
       if (!state.isOpen) throw new ServiceError('grant_refused')
       return decideApps(accountId, command, state.apps)
@@ -75,20 +63,25 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
  * Decides a command for the programs of an open account. A code or a refresh token that is presented twice ends the
  * program: one of the two presenters has stolen it, and nobody can tell which.
  *
- * @throws ServiceError `too_many_apps`, `grant_refused`, `rate_limited`, `not_found`; nothing happens then
+ * @throws ServiceError `too_many_apps`, `grant_refused`, `not_found`; nothing happens then
  */
-function decideApps(accountId: string, command: AppCommand, apps: Apps): Decision {
+function decideApps(accountId: string, command: AppCommand, grants: readonly Grant[]): Decision {
   switch (command.kind) {
     case 'AuthorizeApp': {
       const { kind: _, now, ...said } = command
-      const live = liveGrants(apps.grants, now)
+      const live = liveGrants(grants, now)
       const isFull = live.length >= LIMITS.appsPerAccount
       // A program that keeps no tokens asks anew each time; it must not shut all others out.
       const former = isFull ? live.find(({ clientHash }) => clientHash === said.clientHash) : undefined
-      if (former === undefined) requireRoom(live.length, LIMITS.appsPerAccount, 'programs act for it')
+      if (isFull && former === undefined) {
+        throw new ServiceError('too_many_apps', {
+          message: `${live.length} programs act for it, which is as many as there may be.`,
+          details: { limit: LIMITS.appsPerAccount },
+        })
+      }
       const codeExpiresAt = now + LIMITS.oauthCodeMs
       const data = { ...said, scopes: [...said.scopes], accountId, codeExpiresAt }
-      const silent = apps.grants.filter((one) => one.refreshHash !== null && one.expiresAt <= now)
+      const silent = grants.filter((one) => one.refreshHash !== null && one.expiresAt <= now)
       const endings = [
         ...silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long')),
         ...(former === undefined ? [] : [ended(accountId, former.grantId, GAVE_WAY)]),
@@ -96,26 +89,15 @@ function decideApps(accountId: string, command: AppCommand, apps: Apps): Decisio
       return { facts: [...endings, { type: 'AppAuthorized', data }] }
     }
     case 'ExchangeCode':
-      return exchange(accountId, command, apps)
+      return exchange(accountId, command, grants)
     case 'RefreshApp':
-      return refresh(accountId, command, apps)
-    case 'EndApp': {
-      const { grantId, reason } = command
-      if (!apps.grants.some((grant) => grant.grantId === grantId)) throw noSuch(grantId)
-      return { facts: [ended(accountId, grantId, reason)] }
-    }
-    case 'CreateMachine': {
-      const { kind: _, ...said } = command
-      requireRoom(apps.machines.length, LIMITS.machinesPerAccount, 'clients for machines belong to it')
-      const data = { ...said, scopes: [...said.scopes], accountId }
-      return { facts: [{ type: 'MachineClientCreated', data }] }
-    }
-    case 'IssueMachineToken':
-      return { facts: [machineToken(accountId, command, apps)] }
+      return refresh(accountId, command, grants)
     default: {
-      const { machineId, reason } = command
-      if (!apps.machines.some((machine) => machine.machineId === machineId)) throw noSuch(machineId)
-      return { facts: [{ type: 'MachineClientRemoved', data: { accountId, machineId, reason } }] }
+      const { grantId, reason } = command
+      if (grants.some((grant) => grant.grantId === grantId)) {
+        return { facts: [ended(accountId, grantId, reason)] }
+      }
+      throw new ServiceError('not_found', { message: `No program ${grantId} acts for the account.` })
     }
   }
 }
@@ -125,7 +107,7 @@ const GAVE_WAY = 'it gave way to a newer sign-in of the same program'
 function exchange(
   accountId: string,
   { grantId, now, ...given }: Extract<AppCommand, { kind: 'ExchangeCode' }>,
-  { grants }: Apps,
+  grants: readonly Grant[],
 ): Decision {
   const grant = grantOf(grants, grantId)
   if (grant.refreshHash !== null) return endedByReuse(accountId, grantId, 'a code')
@@ -142,33 +124,13 @@ function exchange(
 function refresh(
   accountId: string,
   { grantId, now, ...given }: Extract<AppCommand, { kind: 'RefreshApp' }>,
-  { grants }: Apps,
+  grants: readonly Grant[],
 ): Decision {
   const grant = grantOf(grants, grantId)
   if (grant.clientHash !== given.clientHash) throw refused('The refresh token is of another client.')
   if (grant.refreshHash !== given.usedHash) return endedByReuse(accountId, grantId, 'a refresh token')
   if (grant.expiresAt <= now) throw refused('The refresh token has expired.')
   return { facts: [tokenIssued(accountId, grantId, given.refreshHash, now)] }
-}
-
-function machineToken(
-  accountId: string,
-  { machineId, proofHash, expiresAt, now }: Extract<AppCommand, { kind: 'IssueMachineToken' }>,
-  { machines }: Apps,
-): AppFact {
-  const machine = machines.find((one) => one.machineId === machineId)
-  if (machine === undefined) throw refused('The client was removed.')
-  const live = machine.issued.filter((one) => one.expiresAt > now)
-  if (proofHash !== null && live.some((one) => one.proofHash === proofHash)) {
-    throw refused('This client_assertion was used before; sign another, with a new jti.')
-  }
-  if (live.length >= LIMITS.machineTokens) {
-    throw new ServiceError('rate_limited', {
-      message: `The client holds ${live.length} access tokens, which is as many as it may; use one until it expires.`,
-      details: { limit: LIMITS.machineTokens, retry_after_s: 60 },
-    })
-  }
-  return { type: 'MachineTokenIssued', data: { accountId, machineId, proofHash, expiresAt } }
 }
 
 function grantOf(grants: readonly Grant[], grantId: string): Grant {
@@ -193,14 +155,3 @@ const endedByReuse = (accountId: string, grantId: string, what: string): Decisio
 })
 
 const refused = (message: string): ServiceError => new ServiceError('grant_refused', { message })
-
-const noSuch = (id: string): ServiceError =>
-  new ServiceError('not_found', { message: `No program or client ${id} acts for the account.` })
-
-function requireRoom(count: number, limit: number, what: string): void {
-  if (count < limit) return
-  throw new ServiceError('too_many_apps', {
-    message: `${count} ${what}, which is as many as there may be.`,
-    details: { limit },
-  })
-}

@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, type Scope } from '../../../contracts/oauth.ts'
 import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
-import type { AccountState } from '../account-state.ts'
 import { hashOf } from '../credentials.ts'
 import { createAppList, sealFor } from './app-list.ts'
-import type { Grant } from './app-state.ts'
-import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
 import type { Asker, ClientDocuments } from './client-documents.ts'
-import { type ClientKeys, readClientKeys } from './client-keys.ts'
 import type { AppCommand } from './decide-apps.ts'
 import {
   type AuthorizationRequest,
@@ -41,8 +37,6 @@ export interface TokenAnswer {
 export interface ClientRequest {
   readonly parameters: Parameters
   readonly authorization: string | undefined
-  /** For whom the document of a client is looked up. */
-  readonly asker: Asker
 }
 
 /** The next step of a sign-in: ask the person, or send the browser back. */
@@ -61,12 +55,6 @@ const challengeOf = (verifier: string): string => createHash('sha256').update(ve
 
 export const issuerOf = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
 export const resourceOf = (publicUrl: string): string => `${issuerOf(publicUrl)}/mcp`
-
-interface WantedMachine {
-  readonly name: string
-  readonly scopes: readonly Scope[]
-  readonly jwks?: unknown
-}
 
 export type OAuth = ReturnType<typeof createOAuth>
 
@@ -88,8 +76,11 @@ export function createOAuth(parts: OAuthParts) {
     /** The address of this server (RFC 8414), and the one that its tokens are for (RFC 9728). */
     issuer,
     resource,
-    /** @throws OAuthError what is to be shown to the person, since it may be sent nowhere */
-    async read({ parameters, asker }: ClientRequest): Promise<Asked> {
+    /**
+     * @param asker for whom the document of a client is looked up
+     * @throws OAuthError what is to be shown to the person, since it may be sent nowhere
+     */
+    async read(parameters: Parameters, asker: Asker): Promise<Asked> {
       const client = await documents.find(required(parameters, 'client_id'), asker)
       const destination = readDestination(parameters, client)
       try {
@@ -116,28 +107,21 @@ export function createOAuth(parts: OAuthParts) {
     /** @throws OAuthError; ServiceError of the store, `rate_limited` */
     async token(request: ClientRequest, origin: Origin) {
       requireResource(request.parameters, resource())
-      const credentials = readClientCredentials(request.parameters, request.authorization)
-      const answer = await giveOf(request)(parts, request, credentials, origin)
+      const answer = await giveOf(request)(parts, request, origin)
       await identifier.settled()
       return answer
     },
     /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
-    async revoke({ parameters, authorization }: ClientRequest, origin: Origin) {
-      const text = required(parameters, 'token')
+    async revoke(request: ClientRequest, origin: Origin) {
+      const text = required(request.parameters, 'token')
       const { tokens } = parts
       const owner = tokens.openOwned('refresh', text) ?? tokens.openAccess(text)
       if (owner === undefined) return
       const { apps } = await log.load(owner.accountId)
-      if (apps.machines.some(({ machineId }) => machineId === owner.appId)) {
-        throw new OAuthError(
-          'unsupported_token_type',
-          'Tokens of machines expire; remove the client instead.',
-        )
-      }
-      const grant = apps.grants.find(({ grantId }) => grantId === owner.appId)
+      const grant = apps.find(({ grantId }) => grantId === owner.appId)
       if (grant === undefined) return
-      const isNamed = parameters.client_id !== undefined || authorization !== undefined
-      if (isNamed && !isClientOf(parts, readClientCredentials(parameters, authorization), grant)) {
+      const clientId = readClientId(request)
+      if (clientId !== undefined && grant.clientHash !== parts.idOf('OAuth client', clientId)) {
         throw new OAuthError('invalid_client', 'The token is of another client.')
       }
       await list.end(owner.accountId, grant.grantId, 'it gave its token back', origin)
@@ -146,31 +130,15 @@ export function createOAuth(parts: OAuthParts) {
     /** @throws ServiceError `not_found`, `account_unknown` */
     endApp: (accountId: string, id: string, origin: Origin) =>
       list.end(accountId, id, `ended by ${origin.actor}`, origin),
-    /**
-     * Creates a client for a machine, with a secret that is shown once, or with public keys.
-     *
-     * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
-     */
-    async createMachine(accountId: string, { name, scopes, jwks: given }: WantedMachine, origin: Origin) {
-      const jwks = given === undefined ? undefined : requireKeys(given)
-      const secret = jwks === undefined ? `scs_${Buffer.from(parts.random(32)).toString('base64url')}` : null
-      const machine = { name, scopes, jwks: jwks === undefined ? null : JSON.stringify(jwks), secret }
-      return { app: await list.create(accountId, machine, origin), secret }
-    },
   }
 }
 
-function requireKeys(given: unknown): ClientKeys {
-  const keys = readClientKeys(given)
-  if (typeof keys !== 'string') return keys
-  throw new ServiceError('invalid_request', {
-    message: `jwks: ${keys}`,
-    details: { fields: [{ field: 'jwks', problem: keys }] },
-  })
+/** Clients are public: they name themselves, and have nothing to prove it with. @throws OAuthError `invalid_client` */
+function readClientId({ parameters, authorization }: ClientRequest): string | undefined {
+  const proof = ['client_secret', 'client_assertion'].find((name) => parameters[name] !== undefined)
+  if (proof === undefined && authorization === undefined) return one(parameters, 'client_id')
+  throw new OAuthError('invalid_client', `clients send their client_id, and no ${proof ?? 'Authorization'}`)
 }
-
-const isClientOf = ({ idOf }: OAuthParts, { clientId }: ClientCredentials, grant: Grant): boolean =>
-  grant.clientHash === idOf('OAuth client', clientId)
 
 async function authorize(
   parts: OAuthParts,
@@ -192,7 +160,6 @@ async function authorize(
       redirectHash: hashOf(redirectUri),
       codeHash: hashOf(code),
       challenge,
-      method: client.method,
       scopes,
       now: now(),
     },
@@ -200,15 +167,10 @@ async function authorize(
   return code
 }
 
-type Give = (
-  parts: OAuthParts,
-  request: ClientRequest,
-  credentials: ClientCredentials,
-  origin: Origin,
-) => Promise<TokenAnswer>
+type Give = (parts: OAuthParts, request: ClientRequest, origin: Origin) => Promise<TokenAnswer>
 
 const GRANTS: Readonly<Record<string, Give>> = {
-  async authorization_code(parts, request, credentials, origin) {
+  async authorization_code(parts, request, origin) {
     const { parameters } = request
     const code = required(parameters, 'code')
     const [verifier, redirectUri] = ['code_verifier', 'redirect_uri'].map((name) =>
@@ -219,7 +181,7 @@ const GRANTS: Readonly<Record<string, Give>> = {
     if (!/^[\w.~-]{43,128}$/.test(verifier)) {
       throw new OAuthError('invalid_grant', 'code_verifier must be 43 to 128 unreserved characters')
     }
-    return giveToApp(parts, owner, request, credentials, origin, (grantId, clientHash, refreshHash) => ({
+    return giveToApp(parts, owner, request, origin, (grantId, clientHash, refreshHash) => ({
       kind: 'ExchangeCode',
       grantId,
       clientHash,
@@ -230,12 +192,12 @@ const GRANTS: Readonly<Record<string, Give>> = {
       now: parts.now(),
     }))
   },
-  async refresh_token(parts, request, credentials, origin) {
+  async refresh_token(parts, request, origin) {
     const used = required(request.parameters, 'refresh_token')
     const owner = parts.tokens.openOwned('refresh', used)
     if (owner === undefined)
       throw new OAuthError('invalid_grant', 'This is no refresh token of this service.')
-    return giveToApp(parts, owner, request, credentials, origin, (grantId, clientHash, refreshHash) => ({
+    return giveToApp(parts, owner, request, origin, (grantId, clientHash, refreshHash) => ({
       kind: 'RefreshApp',
       grantId,
       clientHash,
@@ -244,7 +206,6 @@ const GRANTS: Readonly<Record<string, Give>> = {
       now: parts.now(),
     }))
   },
-  client_credentials: giveToMachine,
 }
 
 /** @throws OAuthError `unsupported_grant_type` */
@@ -260,42 +221,20 @@ async function giveToApp(
   parts: OAuthParts,
   owner: TokenOwner,
   request: ClientRequest,
-  credentials: ClientCredentials,
   origin: Origin,
   command: (grantId: string, clientHash: string, refreshHash: string) => AppCommand,
 ): Promise<TokenAnswer> {
   const { log, tokens, idOf } = parts
   const { accountId, appId } = owner
-  const grant = grantIn(await log.load(accountId), appId)
-  await proveApp(parts, request, credentials, grant)
+  const clientId = readClientId(request)
+  if (clientId === undefined) throw new OAuthError('invalid_client', 'client_id is missing')
+  const { apps } = await log.load(accountId)
+  const grant = apps.find(({ grantId }) => grantId === appId)
   const scopes = narrowed(grant?.scopes ?? [], one(request.parameters, 'scope'))
   const refresh = tokens.owned('refresh', owner)
-  const clientHash = idOf('OAuth client', credentials.clientId)
+  const clientHash = idOf('OAuth client', clientId)
   await execute(log, accountId, origin, command(appId, clientHash, hashOf(refresh)))
   return { ...accessFor(parts, owner, scopes), refresh_token: refresh }
-}
-
-const grantIn = ({ apps }: AccountState, grantId: string): Grant | undefined =>
-  apps.grants.find((grant) => grant.grantId === grantId)
-
-/** A client that has keys proves that it is the one; one that has none must not bring a proof of another kind. */
-async function proveApp(
-  { documents, publicUrl, now }: OAuthParts,
-  { asker }: ClientRequest,
-  credentials: ClientCredentials,
-  grant: Grant | undefined,
-): Promise<void> {
-  if (credentials.secret !== undefined) {
-    throw new OAuthError('invalid_client', 'clients that are known by their document have no secret')
-  }
-  if (grant?.method !== 'private_key_jwt' && credentials.assertion === undefined) return
-  const client = await documents.find(credentials.clientId, asker)
-  await authenticate(
-    credentials,
-    { secretHash: null, jwks: client.jwks },
-    { audiences: audiencesOf(publicUrl()), now: now() },
-  )
-  documents.keep(client)
 }
 
 /** A refreshed token may be let do less than the one before. @throws OAuthError `invalid_scope` */
@@ -307,40 +246,6 @@ function narrowed(granted: readonly Scope[], asked: string | undefined): readonl
   }
   return scopes
 }
-
-async function giveToMachine(
-  parts: OAuthParts,
-  { parameters }: ClientRequest,
-  credentials: ClientCredentials,
-  origin: Origin,
-): Promise<TokenAnswer> {
-  const { log, tokens, publicUrl, now } = parts
-  const owner = tokens.openOwned('machine', credentials.clientId)
-  const state = owner && (await log.load(owner.accountId))
-  const machine = state?.apps.machines.find(({ machineId }) => machineId === owner?.appId)
-  if (owner === undefined || machine === undefined) {
-    throw new OAuthError('invalid_client', 'there is no such client for a machine')
-  }
-  const jwks = machine.jwks === null ? undefined : (JSON.parse(machine.jwks) as ClientKeys)
-  const expected = { audiences: audiencesOf(publicUrl()), now: now() }
-  const proof = await authenticate(credentials, { secretHash: machine.secretHash, jwks }, expected)
-  const scope = one(parameters, 'scope')
-  const scopes = scope === undefined ? machine.scopes : narrowed(machine.scopes, scope)
-  await execute(log, owner.accountId, origin, {
-    kind: 'IssueMachineToken',
-    machineId: machine.machineId,
-    proofHash: proof?.proofHash ?? null,
-    expiresAt: Math.max(now() + LIMITS.accessTokenMs, proof?.expiresAt ?? 0),
-    now: now(),
-  })
-  return accessFor(parts, owner, scopes)
-}
-
-/** Whom a signed proof may be for: this server, by its name or by the endpoint that it is given to. */
-const audiencesOf = (publicUrl: string): readonly string[] => [
-  issuerOf(publicUrl),
-  `${issuerOf(publicUrl)}/oauth/token`,
-]
 
 function accessFor(
   { tokens, publicUrl, now }: OAuthParts,

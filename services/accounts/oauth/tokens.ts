@@ -4,7 +4,7 @@ import type { Scope } from '../../../contracts/oauth.ts'
 import { seal, unseal } from '../../runtime/secrets/seal.ts'
 
 /** The prefix of each kind of token, for people and secret scanners. */
-const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', machine: 'smc_' } as const
+const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_' } as const
 type Kind = keyof typeof PREFIXES
 
 /** Longest token that is read; the longest that is made is shorter. */
@@ -12,7 +12,7 @@ const MOST_CHARACTERS = 512
 const SHAPE = /^[\w-]+$/
 const VERSION = 'v1.'
 
-/** The owner of a token: the account, and the program or machine. */
+/** The owner of a token: the account, and the program. */
 export interface TokenOwner {
   readonly accountId: string
   readonly appId: string
@@ -36,9 +36,9 @@ export type Tokens = ReturnType<typeof createTokens>
  * @param key 32 bytes, the same in every process of the service
  */
 export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Array) {
-  const sealed = (kind: Kind, said: readonly unknown[], nonce = random): string =>
+  const sealed = (kind: Kind, said: readonly unknown[]): string =>
     PREFIXES[kind] +
-    seal(Buffer.from(JSON.stringify(said)), { key, context: `OAuth ${kind}` }, nonce).slice(VERSION.length)
+    seal(Buffer.from(JSON.stringify(said)), { key, context: `OAuth ${kind}` }, random).slice(VERSION.length)
 
   function open(kind: Kind, text: string): unknown[] | undefined {
     const prefix = PREFIXES[kind]
@@ -71,13 +71,9 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
       ]
       return { accountId, appId, expiresAt, audience, scopes }
     },
-    /** A code, a refresh token, or the id of a machine. */
-    owned(kind: Exclude<Kind, 'access'>, { accountId, appId }: TokenOwner) {
-      if (kind !== 'machine') return sealed(kind, [accountId, appId])
-      // Always the same for a machine, which keeps it as its name; the same text under the same nonce tells nothing.
-      const name = createHash('sha256').update(`${accountId}\n${appId}`).digest()
-      return sealed(kind, [accountId, appId], (bytes) => name.subarray(0, bytes))
-    },
+    /** A code, or a refresh token. */
+    owned: (kind: Exclude<Kind, 'access'>, { accountId, appId }: TokenOwner) =>
+      sealed(kind, [accountId, appId]),
     openOwned(kind: Exclude<Kind, 'access'>, text: string) {
       const said = open(kind, text)
       if (said === undefined) return undefined

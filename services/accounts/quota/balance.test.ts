@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PLAN_LIMITS, TIERS, type Tier } from '../../../contracts/plans.ts'
-import { type Balance, decideDebit, decideGrant, UNUSED } from './balance.ts'
+import { type Balance, decideDebit, UNUSED } from './balance.ts'
 
 const day = (number: number): string => new Date(Date.UTC(2026, 10, 1 + number)).toISOString().slice(0, 10)
 const used = (change: Partial<Balance>): Balance => ({ ...UNUSED, revision: 7, day: day(3), ...change })
 
 describe('a debit', () => {
   test('is the first of its stream, its window and its day', () => {
-    const after = { revision: 0, used: 1, day: day(3), usedToday: 1, granted: 0 }
+    const after = { revision: 0, used: 1, day: day(3), usedToday: 1 }
     expect(decideDebit(UNUSED, 'free', day(3))).toEqual({ kind: 'debit', after })
   })
 
@@ -18,9 +18,6 @@ describe('a debit', () => {
     ['one before the end of the window', 'free', { used: 199, usedToday: 3 }, 'debit'],
     ['at the end of the window', 'free', { used: 200, usedToday: 3 }, 'window'],
     ['at the end of both', 'free', { used: 200, usedToday: 100 }, 'window'],
-    ['within what was granted', 'free', { used: 200, usedToday: 3, granted: 1 }, 'debit'],
-    ['at the end of what was granted', 'free', { used: 201, usedToday: 3, granted: 1 }, 'window'],
-    ['at the end of the day, with calls granted', 'free', { used: 150, usedToday: 100, granted: 500 }, 'day'],
     ['of a plan, however many in a day', 'starter', { used: 9_999, usedToday: 9_999 }, 'debit'],
     ['at the end of a plan', 'starter', { used: 10_000, usedToday: 1 }, 'window'],
     ['at the end of the largest plan', 'pro', { used: 100_000, usedToday: 1 }, 'window'],
@@ -30,7 +27,7 @@ describe('a debit', () => {
   })
 
   test('on a new day begins a new count of the day, and goes on with that of the window', () => {
-    const after = { revision: 8, used: 101, day: day(4), usedToday: 1, granted: 0 }
+    const after = { revision: 8, used: 101, day: day(4), usedToday: 1 }
     expect(decideDebit(used({ used: 100, usedToday: 100 }), 'free', day(4))).toEqual({ kind: 'debit', after })
   })
 
@@ -43,50 +40,28 @@ describe('a debit', () => {
 })
 
 test('whatever is asked in whatever order, no limit is passed, and nothing is refused that is left', () => {
-  const asked = fc.oneof(
-    {
-      weight: 20,
-      arbitrary: fc.record({
-        kind: fc.constant('debit'),
-        day: fc.nat(5),
-        times: fc.integer({ min: 1, max: 60 }),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constant('grant'),
-        day: fc.nat(5),
-        times: fc.integer({ min: 1, max: 40 }),
-      }),
-    },
-  )
+  const asked = fc.record({ day: fc.nat(5), times: fc.integer({ min: 1, max: 60 }) })
   fc.assert(
     fc.property(fc.constantFrom<Tier>(...TIERS), fc.array(asked, { maxLength: 60 }), (tier, commands) => {
       const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
       /** Counted apart from the decider: allowed calls by the day that each was counted in. */
       const days = new Map<string, number>()
-      let [all, granted] = [0, 0]
+      let all = 0
       let balance = UNUSED
       for (const command of commands) {
-        if (command.kind === 'grant') {
-          balance = decideGrant(balance, command.times, day(command.day))
-          granted += command.times
-          continue
-        }
         for (let n = 0; n < command.times; n++) {
           const decision = decideDebit(balance, tier, day(command.day))
           const today = [day(command.day), balance.day].toSorted().at(-1) ?? ''
           const isLeft =
-            all < callsPerWindow + granted && (callsPerDay === null || (days.get(today) ?? 0) < callsPerDay)
+            all < callsPerWindow && (callsPerDay === null || (days.get(today) ?? 0) < callsPerDay)
           expect(decision.kind).toBe(isLeft ? 'debit' : 'refuse')
           if (decision.kind === 'refuse') break
           balance = decision.after
           days.set(balance.day, (days.get(balance.day) ?? 0) + 1)
           all += 1
         }
-        expect(balance).toMatchObject({ used: all, granted })
-        expect(all).toBeLessThanOrEqual(callsPerWindow + granted)
+        expect(balance).toMatchObject({ used: all })
+        expect(all).toBeLessThanOrEqual(callsPerWindow)
         for (const count of days.values()) expect(count).toBeLessThanOrEqual(callsPerDay ?? Infinity)
       }
     }),

@@ -61,22 +61,18 @@ export interface Balance {
   /** The latest UTC day on which calls were counted, and how many; empty before the first. */
   readonly day: string
   readonly usedToday: number
-  /** Calls beyond those of the tier. */
-  readonly granted: number
 }
 
 export type DebitEvent = Extract<ServiceEvent, { type: 'QuotaDebited' }>
-export type QuotaEvent = Extract<ServiceEvent, { type: 'QuotaDebited' | 'QuotaGranted' }>
 
-export const UNUSED: Balance = { revision: 'no-stream', used: 0, day: '', usedToday: 0, granted: 0 }
+export const UNUSED: Balance = { revision: 'no-stream', used: 0, day: '', usedToday: 0 }
 
 /** The balance after an event of its stream: every event says it whole. */
-export const evolve = ({ revision, data }: QuotaEvent): Balance => ({
+export const evolve = ({ revision, data }: DebitEvent): Balance => ({
   revision,
   used: data.used,
   day: data.day,
   usedToday: data.usedToday,
-  granted: data.granted,
 })
 
 export type DebitDecision =
@@ -90,19 +86,12 @@ export type DebitDecision =
 export function decideDebit(balance: Balance, tier: Tier, day: string): DebitDecision {
   const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
   const today = onDay(balance, day)
-  if (today.used >= callsPerWindow + today.granted) return { kind: 'refuse', exhausted: 'window' }
+  if (today.used >= callsPerWindow) return { kind: 'refuse', exhausted: 'window' }
   if (callsPerDay !== null && today.usedToday >= callsPerDay) return { kind: 'refuse', exhausted: 'day' }
   const [used, usedToday] = [today.used + 1, today.usedToday + 1]
   assert(usedToday <= used, 'the calls of a day are calls of its window', usedToday)
-  assert(used <= callsPerWindow + today.granted, 'a window has no more calls than its limit', used)
+  assert(used <= callsPerWindow, 'a window has no more calls than its limit', used)
   return { kind: 'debit', after: { ...today, revision: nextRevision(balance), used, usedToday } }
-}
-
-/** The balance after further calls were given. */
-export const decideGrant = (balance: Balance, calls: number, day: string): Balance => {
-  const today = onDay(balance, day)
-  assert(today.granted >= 0, 'a grant is added to no less than nothing', today.granted)
-  return { ...today, revision: nextRevision(balance), granted: today.granted + calls }
 }
 
 /** The balance as it stands on a day: a new day begins with none used. */

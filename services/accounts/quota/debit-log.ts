@@ -8,7 +8,7 @@ import {
   type LogUse,
 } from '../../log/append-until-known.ts'
 import { pauseForOthers } from '../../log/execute-command.ts'
-import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
+import type { Balance, DebitEvent } from './balance.ts'
 
 export type DebitLog = ReturnType<typeof createDebitLog>
 
@@ -23,8 +23,8 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>) {
   /** Appends that have failed and are being repeated, and since when there has been one. */
   const failing = { count: 0, since: 0, error: undefined as ServiceError | undefined }
 
-  async function first(events: AsyncIterable<RecordedEvent>): Promise<QuotaEvent | undefined> {
-    for await (const event of events) return quotaEvent(event)
+  async function first(events: AsyncIterable<RecordedEvent>): Promise<DebitEvent | undefined> {
+    for await (const event of events) return debitOf(event)
     return undefined
   }
 
@@ -38,18 +38,17 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>) {
       if (revision === 0) return debits
       const from = revision === undefined ? {} : { from: revision - 1 }
       for await (const event of store.read(stream, { direction: 'backwards', ...from })) {
-        const quota = quotaEvent(event)
-        if (quota.type === 'QuotaDebited') debits.push(quota)
+        debits.push(debitOf(event))
         if (debits.length === limit) break
       }
       return debits
     },
     /** The events after a revision, oldest first; undefined if there are too many to read. */
-    async behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined> {
+    async behind(stream: string, revision: Balance['revision']): Promise<DebitEvent[] | undefined> {
       const from = revision === 'no-stream' ? 0 : revision + 1
-      const events: QuotaEvent[] = []
+      const events: DebitEvent[] = []
       for await (const event of store.read(stream, { from, limit: EVENTS_WORTH_READING })) {
-        events.push(quotaEvent(event))
+        events.push(debitOf(event))
       }
       return events.length < EVENTS_WORTH_READING ? events : undefined
     },
@@ -85,5 +84,4 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>) {
   }
 }
 
-const quotaEvent = (recorded: RecordedEvent): QuotaEvent =>
-  decodeEventOf(recorded, 'QuotaDebited', 'QuotaGranted')
+const debitOf = (recorded: RecordedEvent): DebitEvent => decodeEventOf(recorded, 'QuotaDebited')

@@ -3,21 +3,12 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Channel, QuotaDebited, QuotaGranted } from '../../../contracts/quota-events.ts'
+import { type Channel, QuotaDebited } from '../../../contracts/quota-events.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
 import { type AppendOutcome, outcomeUnknownError, type UnknownOutcome } from '../../log/append-until-known.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import {
-  type Balance,
-  dayOf,
-  decideDebit,
-  decideGrant,
-  evolve,
-  type Payer,
-  type QuotaEvent,
-  UNUSED,
-} from './balance.ts'
+import { type Balance, type DebitEvent, dayOf, decideDebit, evolve, type Payer, UNUSED } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
 import { quotaExhaustedError } from './quota-block.ts'
 import type { UsedKeys } from './used-keys.ts'
@@ -46,7 +37,7 @@ export interface Debited {
   readonly isReplay: boolean
 }
 
-/** Something that waits for its place in a payer's stream. */
+/** A debit that waits for its place in a payer's stream. */
 export interface Waiting {
   readonly payer: Payer
   /** When the call began, Unix milliseconds; it counts on that day. */
@@ -55,14 +46,12 @@ export interface Waiting {
   readonly since: number
   /** Id of its event, the same for all attempts. */
   readonly id: string
-  readonly what:
-    | { readonly kind: 'debit'; readonly debit: Debit }
-    | { readonly kind: 'grant'; readonly calls: number; readonly reason: string; readonly requestId: string }
+  readonly debit: Debit
   resolve(done: Debited): void
   reject(error: unknown): void
 }
 
-/** The event of a waiting debit or grant, and the balance after it. */
+/** The event of a waiting debit, and the balance after it. */
 interface Planned {
   readonly waiting: Waiting
   readonly event: NewEvent
@@ -129,9 +118,9 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   const balanceOf = (windowId: string): Balance | undefined =>
     known?.windowId === windowId ? known.balance : undefined
 
-  function see(event: QuotaEvent): Balance {
+  function see(event: DebitEvent): Balance {
     assert(event.data.payerId === payerId, 'the stream of a payer holds its own calls', event.revision)
-    if (event.type === 'QuotaDebited' && event.data.idempotencyHash !== null) {
+    if (event.data.idempotencyHash !== null) {
       const { window, idempotencyHash, requestHash } = event.data
       keys.add(idempotencyHash, { window: window.id, revision: event.revision, requestHash }, event.position)
     }
@@ -215,15 +204,13 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
     const hashes = new Set<string>()
     let bytes = 0
     let count = 0
-    for (const { payer, what } of queue) {
+    for (const { payer, debit } of queue) {
       if (payer.window.id !== windowId || count === LIMITS.appendEvents) break
-      if (what.kind === 'debit') {
-        const { answer, idempotencyHash } = what.debit
-        // The second of the same key waits for the first, whose answer it gets.
-        if (idempotencyHash !== null && hashes.has(idempotencyHash)) break
-        if (idempotencyHash !== null) hashes.add(idempotencyHash)
-        bytes += EVENT_BYTES + answer.length * BYTES_PER_CHARACTER
-      }
+      const { answer, idempotencyHash } = debit
+      // The second of the same key waits for the first, whose answer it gets.
+      if (idempotencyHash !== null && hashes.has(idempotencyHash)) break
+      if (idempotencyHash !== null) hashes.add(idempotencyHash)
+      bytes += EVENT_BYTES + answer.length * BYTES_PER_CHARACTER
       if (count > 0 && bytes > LIMITS.appendBytes) break
       count += 1
     }
@@ -263,18 +250,17 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   async function withoutUsedKeys(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
     const left: Waiting[] = []
     for (const waiting of batch) {
-      const hash = waiting.what.kind === 'debit' ? waiting.what.debit.idempotencyHash : null
+      const hash = waiting.debit.idempotencyHash
       if (hash === null || keys.isUnused(hash) || !(await isAnswered(waiting, hash))) left.push(waiting)
     }
     return left
   }
 
   async function isAnswered(waiting: Waiting, hash: string): Promise<boolean> {
-    if (waiting.what.kind !== 'debit') return false
     try {
       const place = await keys.lookUp(hash)
       if (place === undefined) return false
-      requireSameRequest(place, waiting.what.debit.requestHash)
+      requireSameRequest(place, waiting.debit.requestHash)
       waiting.resolve(await replay(waiting.payer, place))
     } catch (error) {
       waiting.reject(error)
@@ -306,19 +292,17 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
     assert(isInOrder, 'debits of one append follow each other', first)
     known = { windowId, balance: last.after }
     for (const { waiting, after } of planned) {
-      if (waiting.what.kind === 'debit') {
-        const { idempotencyHash, requestHash } = waiting.what.debit
-        const revision = Number(after.revision)
-        if (idempotencyHash !== null)
-          keys.add(idempotencyHash, { window: windowId, revision, requestHash }, position)
-      }
-      waiting.resolve({ answer: answerOf(waiting), balance: after, isReplay: false })
+      const { answer, idempotencyHash, requestHash } = waiting.debit
+      const revision = Number(after.revision)
+      if (idempotencyHash !== null)
+        keys.add(idempotencyHash, { window: windowId, revision, requestHash }, position)
+      waiting.resolve({ answer, balance: after, isReplay: false })
     }
   }
 
   async function replay(payer: Payer, place: DebitPlace): Promise<Debited> {
     const event = await log.at(streamOf(place.window), place.revision)
-    if (event?.type !== 'QuotaDebited' || event.data.requestHash !== place.requestHash) {
+    if (event?.data.requestHash !== place.requestHash) {
       throw new ServiceError('internal_error', {
         message: `The index has a debit at revision ${place.revision} of window ${place.window}, where the log has another event.`,
       })
@@ -363,32 +347,21 @@ function planEvent(
   balance: Balance,
   payPerCall: (tool: string) => string | undefined,
 ): Planned {
-  const { payer, at, id, what } = waiting
+  const { payer, at, id } = waiting
   const { id: payerId, tier, window } = payer
-  const day = dayOf(at, window)
-  if (what.kind === 'grant') {
-    const after = decideGrant(balance, what.calls, day)
-    const { used, usedToday, granted } = after
-    const { calls, reason, requestId } = what
-    const data = { payerId, window, calls, reason, day: after.day, used, usedToday, granted }
-    const meta = { correlationId: requestId, actor: 'operator' }
-    return { waiting, after, event: newEvent(QuotaGranted, { id, data, meta }) }
-  }
-  const decision = decideDebit(balance, tier, day)
-  const { requestId, traceparent, ...debit } = what.debit
+  const decision = decideDebit(balance, tier, dayOf(at, window))
+  const { requestId, traceparent, ...debit } = waiting.debit
   if (decision.kind === 'refuse') {
     throw quotaExhaustedError(payer, balance, decision.exhausted, at, payPerCall(debit.tool))
   }
   const { after } = decision
-  const { used, usedToday, granted } = after
-  const data = { payerId, window, day: after.day, ...debit, used, usedToday, granted }
+  const { used, usedToday } = after
+  const data = { payerId, window, day: after.day, ...debit, used, usedToday }
   const meta = { correlationId: requestId, actor: 'calls', ...(traceparent && { traceparent }) }
   return { waiting, after, event: newEvent(QuotaDebited, { id, data, meta }) }
 }
 
-const hasKey = ({ what }: Waiting): boolean => what.kind === 'debit' && what.debit.idempotencyHash !== null
-
-const answerOf = ({ what }: Waiting): string => (what.kind === 'debit' ? what.debit.answer : '')
+const hasKey = ({ debit }: Waiting): boolean => debit.idempotencyHash !== null
 
 /** @throws ServiceError `idempotency_mismatch` */
 export function requireSameRequest(use: { readonly requestHash: string }, requestHash: string): void {

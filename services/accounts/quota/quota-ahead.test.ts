@@ -28,9 +28,7 @@ const names = (from: number, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `call ${from + index}`)
 
 const answersIn = (world: World): string[] =>
-  world
-    .events()
-    .map(({ data }) => ('answer' in data ? (JSON.parse(data.answer) as { answer: string }).answer : 'grant'))
+  world.events().map(({ data }) => (JSON.parse(data.answer) as { answer: string }).answer)
 
 test('where nobody else appends, a second append of a payer is under way behind the first, in order', async () => {
   const world = aWorld()
@@ -113,7 +111,6 @@ const FAULTS = ['none', 'none', 'busy', 'lost-before', 'lost-after'] as const
 test('appends ahead meet any faults: every debit is answered, every answer debited, in order, none beyond the limit', async () => {
   const wave = fc.record({
     calls: fc.nat(40),
-    grant: fc.boolean(),
     key: fc.option(fc.nat(2), { freq: 5 }),
     turns: fc.nat(12),
   })
@@ -154,33 +151,23 @@ test('appends ahead meet any faults: every debit is answered, every answer debit
             if (!isServiceError(error)) throw error
           }
         }
-        for (const { calls, grant, key, turns } of waves) {
+        for (const { calls, key, turns } of waves) {
           if (key !== null) all.push(call(`with key ${asked.length}`, `key ${key}`))
           all.push(...names(asked.length, calls).map((name) => call(name)))
-          if (grant) {
-            const granted = ledger.grant(payer, 2, 'a test', { at: NOON, requestId: 'r' })
-            all.push(
-              granted.then(
-                () => undefined,
-                () => undefined,
-              ),
-            )
-          }
           for (let turn = 0; turn < turns; turn++) await setImmediate()
         }
         await Promise.all(all)
         const events = world.events()
-        const inLog = answersIn(world).filter((name) => name !== 'grant')
+        const inLog = answersIn(world)
         // One whose outcome nobody learnt may be in the log.
         expect(inLog).toEqual(expect.arrayContaining(answered))
         expect(new Set(inLog).size).toBe(inLog.length)
         expect(inLog).toEqual(asked.filter((name) => inLog.includes(name)))
-        let [used, granted] = [0, 0]
-        for (const { data, type } of events) {
-          used += type === 'QuotaDebited' ? 1 : 0
-          granted += type === 'QuotaDebited' ? 0 : 2
-          expect(data).toMatchObject({ used, granted, usedToday: used })
-          expect(used).toBeLessThanOrEqual(PLAN_LIMITS[payer.tier].callsPerWindow + granted)
+        let used = 0
+        for (const { data } of events) {
+          used += 1
+          expect(data).toMatchObject({ used, usedToday: used })
+          expect(used).toBeLessThanOrEqual(PLAN_LIMITS[payer.tier].callsPerWindow)
           expect(used).toBeLessThanOrEqual(PLAN_LIMITS[payer.tier].callsPerDay ?? used)
         }
       },

@@ -9,15 +9,15 @@ import { type Balance, dayEnd, dayOf, onDay, type Payer } from './balance.ts'
 /** The quota in an answer. @param at Unix milliseconds */
 export function quotaBlock({ tier, window }: Payer, balance: Balance, at: number): QuotaBlock {
   const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
-  const { used, usedToday, granted, day } = onDay(balance, dayOf(at, window))
-  const limit = callsPerWindow + granted
-  const left = Math.max(0, limit - used)
+  const { used, usedToday, day } = onDay(balance, dayOf(at, window))
+  const left = Math.max(0, callsPerWindow - used)
   const resetsAt = isoTime(window.to)
-  if (callsPerDay === null) return { remaining: left, limit, used, resets_at: resetsAt, daily: null }
+  if (callsPerDay === null)
+    return { remaining: left, limit: callsPerWindow, used, resets_at: resetsAt, daily: null }
   const leftToday = Math.max(0, callsPerDay - usedToday)
   return {
     remaining: Math.min(left, leftToday),
-    limit,
+    limit: callsPerWindow,
     used,
     resets_at: resetsAt,
     daily: {

@@ -213,22 +213,6 @@ describe('a look', () => {
     })
     await ledger.look(PAYER, 'get_trade_call', NOON + 43_200_000)
   })
-
-  test('sees within a second what another process granted', async () => {
-    const ledger = world.ledger()
-    await world.ledger().grant(PAYER, 1, 'a trial', { at: NOON, requestId: 'r' })
-    for (let n = 0; n < 100; n++) await ledger.debit(PAYER, aDebit(`${n}`), NOON)
-    const tomorrow = NOON + 86_400_000
-    for (let n = 0; n < 100; n++) await ledger.debit(PAYER, aDebit(`${n}`), tomorrow)
-    const later = tomorrow + 86_400_000
-    expect((await ledger.debit(PAYER, aDebit('the one granted'), later)).balance).toMatchObject({ used: 201 })
-    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('quota_exhausted')
-    await world.ledger().grant(PAYER, 5, 'an outage', { at: later, requestId: 'r' })
-    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('quota_exhausted')
-    world.now += 1_000
-    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('no error')
-    expect(await ledger.balance(PAYER)).toMatchObject({ used: 201, granted: 6 })
-  })
 })
 
 test('of many payers the longest unused are forgotten, and read again when they come back', async () => {

@@ -64,21 +64,11 @@ export interface QuotaLedger {
     place: { readonly window: string; readonly revision?: number },
     limit: number,
   ): Promise<DebitEvent[]>
-  /**
-   * Gives a payer further calls in its window. The limit of a day stays as it is.
-   *
-   * @param calls 1 to 1,000,000
-   * @throws ServiceError `event_invalid`, `store_unavailable`, `store_full`
-   * @example await ledger.grant(payer, 500, 'an outage', { at: Date.now(), requestId })
-   */
-  grant(payer: Payer, calls: number, reason: string, by: { at: number; requestId: string }): Promise<Balance>
 }
 
 interface Account {
   readonly queue: PayerQueue
   readonly keys: UsedKeys
-  /** When the log was last asked whether a payer with nothing left was given more. */
-  askedAt: number
 }
 
 /** Payers that are forgotten together. */
@@ -96,9 +86,6 @@ function dropOldest(accounts: Map<string, Account>): void {
   }
 }
 
-/** A payer with nothing left makes the log be read so often at most. */
-const ASK_AGAIN_MS = 1_000
-
 export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   const { store, index, idOf, newId, now, sleep, signal, payPerCall = () => undefined } = options
   const log = createDebitLog(options)
@@ -114,21 +101,13 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     }
     dropOldest(accounts)
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
-    const account = { queue: createPayerQueue(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
+    const account = { queue: createPayerQueue(payerId, { log, keys, now, payPerCall }), keys }
     accounts.set(payerId, account)
     return account
   }
 
   const known = async ({ queue }: Account, payer: Payer): Promise<Balance> =>
     queue.balance(payer.window.id) ?? (await queue.refresh(payer))
-
-  /** Another process may have given a payer more. */
-  async function isStillExhausted(account: Account, payer: Payer, at: number): Promise<boolean> {
-    if (now() - account.askedAt < ASK_AGAIN_MS) return true
-    account.askedAt = now()
-    const balance = await account.queue.refresh(payer)
-    return decideDebit(balance, payer.tier, dayOf(at, payer.window)).kind === 'refuse'
-  }
 
   return {
     async look(payer, tool, at) {
@@ -138,9 +117,8 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       if (account.queue.waiting >= LIMITS.debitsWaiting) throw tooManyWaitingError()
       const balance = await known(account, payer)
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
-      if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
-      const newest = account.queue.balance(payer.window.id) ?? balance
-      throw quotaExhaustedError(payer, newest, decision.exhausted, at, payPerCall(tool))
+      if (decision.kind === 'debit') return
+      throw quotaExhaustedError(payer, balance, decision.exhausted, at, payPerCall(tool))
     },
 
     async find(payer, { idempotencyHash, requestHash }) {
@@ -158,19 +136,13 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       if (queue.waiting >= LIMITS.debitsWaiting) return Promise.reject(tooManyWaitingError())
       const { idempotencyHash } = debit
       const id = idempotencyHash === null ? newId() : idOf('debit', payer.id, idempotencyHash)
-      return queue.push({ payer, at, since: now(), id, what: { kind: 'debit', debit } })
+      return queue.push({ payer, at, since: now(), id, debit })
     },
 
     balance: (payer) => known(accountOf(payer.id), payer),
 
     debitsBefore: (payerId, { window, revision }, limit) =>
       log.before(quotaStream(payerId, window), revision, limit),
-
-    async grant(payer, calls, reason, { at, requestId }) {
-      const what = { kind: 'grant', calls, reason, requestId } as const
-      const granted = accountOf(payer.id).queue.push({ payer, at, since: now(), id: newId(), what })
-      return (await granted).balance
-    },
   }
 }
 

@@ -20,21 +20,19 @@ type Fault = (typeof FAULTS)[number]
 /** The calls of one client to one process. */
 interface Command {
   readonly process: number
-  readonly kind: 'debit' | 'find-and-debit' | 'grant'
+  readonly kind: 'debit' | 'find-and-debit'
   readonly key: number | null
   readonly request: number
   /** In the month before its turn, or after it. */
   readonly isLate: boolean
-  readonly calls: number
 }
 
 const anyCommand: fc.Arbitrary<Command> = fc.record({
   process: fc.nat(2),
-  kind: fc.constantFrom<Command['kind']>('debit', 'find-and-debit', 'debit', 'find-and-debit', 'grant'),
+  kind: fc.constantFrom<Command['kind']>('debit', 'find-and-debit'),
   key: fc.option(fc.nat(3), { freq: 4 }),
   request: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
   isLate: fc.boolean(),
-  calls: fc.integer({ min: 1, max: 2 }),
 })
 
 const NOVEMBER: Payer = PAYER
@@ -98,10 +96,6 @@ async function run(ledger: QuotaLedger, command: Command, name: string): Promise
   const key = command.key === null ? {} : { key: `key ${command.key}` }
   const debit = aDebit(name, { ...key, requestHash: String(command.request).repeat(64) })
   try {
-    if (command.kind === 'grant') {
-      await ledger.grant(payer, command.calls, 'a test', { at: atOf(command), requestId: name })
-      return { command }
-    }
     const { idempotencyHash, requestHash } = debit
     const isFound = command.kind === 'find-and-debit' && idempotencyHash !== null
     const found = isFound ? await ledger.find(payer, { idempotencyHash, requestHash }) : undefined
@@ -119,7 +113,7 @@ async function useAllBut(world: World, left: number): Promise<void> {
   const day = dayOf(NOON - DAY_MS)
   const { requestId: _none, ...debit } = aDebit('before')
   const { id: payerId, window } = NOVEMBER
-  const data = { payerId, window, day, ...debit, used, usedToday: 100, granted: 0 }
+  const data = { payerId, window, day, ...debit, used, usedToday: 100 }
   const event = newEvent(QuotaDebited, {
     id: idAt('before'),
     data,
@@ -130,21 +124,18 @@ async function useAllBut(world: World, left: number): Promise<void> {
 
 function checkLog(world: World, outcomes: readonly Outcome[], left: number): void {
   const [, ...fresh] = world.events()
-  const totals = new Map<string, { used: number; granted: number; days: Map<string, number> }>()
-  for (const { stream, type, data } of fresh) {
+  const totals = new Map<string, { used: number; days: Map<string, number> }>()
+  for (const { stream, data } of fresh) {
     const usedBefore = data.window.id === NOVEMBER.window.id ? PLAN_LIMITS.free.callsPerWindow - left : 0
-    const total = totals.get(stream) ?? { used: usedBefore, granted: 0, days: new Map<string, number>() }
+    const total = totals.get(stream) ?? { used: usedBefore, days: new Map<string, number>() }
     totals.set(stream, total)
-    if (type === 'QuotaGranted') total.granted += data.calls
-    else {
-      total.used += 1
-      total.days.set(data.day, (total.days.get(data.day) ?? 0) + 1)
-      expect(total.days.get(data.day)).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerDay ?? 0)
-    }
-    expect(total.used).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerWindow + total.granted)
-    expect(data).toMatchObject({ used: total.used, granted: total.granted })
+    total.used += 1
+    total.days.set(data.day, (total.days.get(data.day) ?? 0) + 1)
+    expect(total.days.get(data.day)).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerDay ?? 0)
+    expect(total.used).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerWindow)
+    expect(data).toMatchObject({ used: total.used })
   }
-  const inLog = fresh.flatMap(({ type, data }) => (type === 'QuotaDebited' ? [data.answer] : []))
+  const inLog = fresh.map(({ data }) => data.answer)
   const answered = outcomes.flatMap(({ answer, isReplay }) =>
     answer === undefined || isReplay === true ? [] : [answer],
   )
@@ -153,9 +144,7 @@ function checkLog(world: World, outcomes: readonly Outcome[], left: number): voi
   expect(new Set([...answered, ...replayed])).toEqual(new Set(inLog))
   expect(answered.filter((answer) => !inLog.includes(answer))).toEqual([])
   expect(new Set(answered).size).toBe(answered.length)
-  const keys = fresh.flatMap((event) =>
-    event.type === 'QuotaDebited' && event.data.idempotencyHash !== null ? [event.data.idempotencyHash] : [],
-  )
+  const keys = fresh.flatMap(({ data }) => (data.idempotencyHash === null ? [] : [data.idempotencyHash]))
   expect(new Set(keys).size).toBe(keys.length)
 }
 

@@ -1,13 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { KeyIssued, SignInConfirmed } from '../../../contracts/account-events.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { accountStream } from '../../../contracts/streams.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { Accounts } from '../accounts.ts'
-import { createApiKey, hashOf, hintOf } from '../credentials.ts'
-import { createSubscriberAccounts } from '../subscriber-accounts.ts'
-import { aWorld, CLIENT, codeOf, NOON, ORIGIN, partsOf, type World } from '../testing/accounts.fixture.ts'
+import { aWorld, CLIENT, codeOf, NOON, ORIGIN, type World } from '../testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
 
@@ -144,38 +139,5 @@ describe('a session', () => {
     expect(await codeOf(accounts.beginSession(wrong, ORIGIN))).toBe('sign_in_refused')
     await accounts.beginSession({ email: EMAIL, code }, ORIGIN)
     expect(await codeOf(accounts.beginSession({ email: EMAIL, code }, ORIGIN))).toBe('sign_in_refused')
-  })
-})
-
-describe('a key that was a session in a former release', () => {
-  /** As the console of a former release signed somebody in. */
-  async function formerSession(accountId: string, label: string, actor = 'sign-in') {
-    const key = createApiKey((bytes) => Buffer.alloc(bytes, typesOf('KeyIssued') + 1))
-    const store = world.store()
-    const parts = { ...partsOf(world), store, index: undefined, signal: new AbortController().signal }
-    const { newId } = parts
-    const keyId = newId()
-    const owners = createSubscriberAccounts(parts)
-    const { sealed } = await owners.sealFor(accountId, `label of key ${keyId}`, label, ORIGIN)
-    const meta = { correlationId: 'c', actor }
-    const data = { accountId, keyId, keyHash: hashOf(key), hint: hintOf(key), label: { sealed } }
-    const events = [
-      newEvent(SignInConfirmed, { id: newId(), meta, data: { accountId, requestId: newId() } }),
-      newEvent(KeyIssued, { id: newId(), meta, data }),
-    ]
-    await store.append(accountStream(accountId), events, { expected: 'any' })
-    return { key, keyId }
-  }
-  test('is revoked at the next start; keys of programs stay, whatever they are called', async () => {
-    const { accountId, key } = await world.signIn(accounts, EMAIL)
-    const named = await accounts.issueKey(accountId, 'browser session', ORIGIN)
-    const former = await formerSession(accountId, 'browser session')
-    const bot = await formerSession(accountId, 'sign-in')
-    const program = await formerSession(accountId, 'browser session', 'sign-in of a program')
-    const next = (await world.start()).accounts
-    const applies = async (text: string) => (await next.identify(`Bearer ${text}`)).outcome
-    await expect.poll(() => applies(former.key)).toBe('UNKNOWN')
-    for (const one of [key, named.key, bot.key, program.key]) expect(await applies(one)).toBe('OK')
-    expect(await next.identify(`Session ${former.key}`)).toMatchObject({ outcome: 'UNKNOWN' })
   })
 })

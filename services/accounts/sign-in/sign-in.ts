@@ -92,9 +92,8 @@ export function createSignIn(options: SignInOptions): SignIn {
       const { isOpen: hasAccount } = await log.load(accountId)
       if (!(await admitMail({ email, client, hasAccount }))) return requestId
       const codeHash = hashSignInCode(codeSecret, requestId, code)
-      const codeCharacters = code.length
       const { facts } = await log.execute(accountId, origin, () => [
-        { kind: 'RequestSignIn', requestId, codeHash, codeCharacters, now: now() },
+        { kind: 'RequestSignIn', requestId, codeHash, now: now() },
       ])
       // Only what is recorded is sent: a code that was mailed always works.
       if (facts.length > 0) {

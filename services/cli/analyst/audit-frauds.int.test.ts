@@ -12,11 +12,8 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { loadModel, modelFile, SeriesEngine } from '../../engine/index.ts'
-import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
-import { openCheckpoint, signCheckpoint } from '../../proof/notes/checkpoint.ts'
-import { SIGNATURE_TYPES } from '../../proof/notes/note-keys.ts'
+import { audit, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
-import { parsePolicy } from '../../proof/witnesses/policy.ts'
 import {
   barsAnswer,
   barsBetween,
@@ -61,22 +58,8 @@ async function append(log: MadeUpLog, facts: readonly Fact[]): Promise<void> {
   expect(await log.sign()).toBeUndefined()
 }
 
-/** When a log of these facts was anchored: each time with the entries that there were. */
-const anchorsEvery = (log: MadeUpLog, facts: readonly Fact[], ms: number) =>
-  Array.from({ length: Math.floor(DAYS_MS / ms) }, (_, step) => START + (step + 1) * ms)
-    // The identity of the store is the first entry.
-    .map((time) => ({ time, size: 1 + facts.filter(({ at }) => at <= time).length }))
-    .map(({ time, size }) => ({
-      origin: 'signals.example.com/log',
-      size,
-      root: log.tree.root(size).toString('base64'),
-      chain: { written_at: time },
-      timestamp: null,
-    }))
-    .filter(({ size }, index, all) => size !== all[index - 1]?.size)
-
 /** The answers of the service of a log, and its description of itself. */
-function serviceOf(log: MadeUpLog, anchors: readonly JsonObject[] = []): LogSource {
+function serviceOf(log: MadeUpLog): LogSource {
   const views = log.views
   return {
     async get(path) {
@@ -84,7 +67,6 @@ function serviceOf(log: MadeUpLog, anchors: readonly JsonObject[] = []): LogSour
       if (path.startsWith('log/tile/')) return views.tile(path.slice(4))
       if (path.startsWith('log/contents/'))
         return Buffer.from((await views.contents(path.slice(4), new AbortController().signal)).text)
-      if (path.startsWith('log/anchors')) return Buffer.from(JSON.stringify({ anchors, next: null }))
       if (path.startsWith('api/bars')) return barsAnswer(path)
       const grouping = /^api\/track-record\?group_by=(series|timeframe)$/.exec(path)?.[1]
       if (grouping !== 'series' && grouping !== 'timeframe') return undefined
@@ -100,22 +82,18 @@ const instead = (source: LogSource, of: string, other: LogSource): LogSource => 
   get: (path) => (path.startsWith(of) ? other : source).get(path),
 })
 
-const WITNESSES = cosignersOf(
-  [{ type: SIGNATURE_TYPES.ed25519, seed: new Uint8Array(32).fill(7) }],
-  'witness.example.com/one',
-)
-const POLICY = parsePolicy(`witness one ${WITNESSES[0]?.vkey}\nquorum one\n`)
-
 async function auditOf(
   log: MadeUpLog,
-  source = serviceOf(log),
-  tools = auditTools(source),
-  policy?: typeof POLICY,
+  {
+    source = serviceOf(log),
+    tools = auditTools(source),
+    keys = log.keys(),
+    earlier,
+  }: Partial<Pick<Parameters<typeof audit>[0], 'source' | 'tools' | 'keys' | 'earlier'>> = {},
 ) {
   const state = join(directory, 'state.json')
   const seen = readAuditState(state)
-  const keys = log.keys()
-  const report = await audit({ source, keys, policy, seen, tools, now: NOW, random: () => 0.5 })
+  const report = await audit({ source, keys, earlier, seen, tools, now: NOW, random: () => 0.5 })
   return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
 const fraudsOf = ({ counts }: Pick<Awaited<ReturnType<typeof auditOf>>, 'counts'>) => Object.keys(counts)
@@ -173,7 +151,7 @@ describe('a log that signs everything correctly is found out when it', () => {
       const log = await publish(facts)
       const before = await publish(facts.slice(0, facts.length / 2))
       const source = instead(serviceOf(log), `api/track-record${grouping}`, serviceOf(before))
-      const report = await auditOf(log, source)
+      const report = await auditOf(log, { source })
       expect(fraudsOf(report)).toEqual(['flattering_track_record'])
       expect(report.findings[0]?.message).toMatch(/stands still/)
     },
@@ -185,7 +163,9 @@ describe('a log that signs everything correctly is found out when it', () => {
     const log = await publish(facts)
     const asOf = async (ms: number): Promise<string[]> => {
       const before = await publish(facts.filter(({ at }) => at <= until - ms))
-      return fraudsOf(await auditOf(log, instead(serviceOf(log), 'api/track-record', serviceOf(before))))
+      return fraudsOf(
+        await auditOf(log, { source: instead(serviceOf(log), 'api/track-record', serviceOf(before)) }),
+      )
     }
     expect(await asOf(30 * MINUTE_MS)).toEqual([])
     expect(await asOf(3 * HOUR_MS)).toEqual(['flattering_track_record'])
@@ -206,7 +186,7 @@ describe('a log that signs everything correctly is found out when it', () => {
         return Buffer.from(JSON.stringify({ ...answer, rows: flatter(answer.rows) }))
       },
     }
-    expect(fraudsOf(await auditOf(log, lying))).toEqual(['flattering_track_record'])
+    expect(fraudsOf(await auditOf(log, { source: lying }))).toEqual(['flattering_track_record'])
   })
 
   /** Nothing is recorded for a day; then all of it in order, with the calls that won. */
@@ -221,17 +201,6 @@ describe('a log that signs everything correctly is found out when it', () => {
     )
   }
 
-  test('stands still for a day, which anchors show, and has all verdicts in order then', async () => {
-    const facts = silent()
-    const log = await publish(facts)
-    const report = await auditOf(log, serviceOf(log, anchorsEvery(log, facts, 10 * MINUTE_MS)))
-    expect(fraudsOf(report)).toEqual(['silent_log'])
-    // Where nothing outside shows it, that is said.
-    const { findings, unchecked } = await auditOf(log)
-    expect(findings).toEqual([])
-    expect(unchecked).toContainEqual(expect.stringMatching(/^whether the log stood still for hours/))
-  })
-
   test('stands still when it is audited, and has all verdicts in order at the next audit', async () => {
     const facts = silent()
     const log = await publish(facts.filter(({ at }) => at <= silentFrom))
@@ -245,38 +214,22 @@ describe('a log that signs everything correctly is found out when it', () => {
     expect(report.findings[0]?.message).toMatch(/it was not there at .*, as the former audit shows/)
   })
 
-  test('stands still while witnesses cosign it, and has all verdicts in order then', async () => {
-    const facts = silent()
-    const log = await publish(facts.filter(({ at }) => at <= silentFrom))
-    const cosigned = (at: number) => {
-      const note = log.views.checkpoint()
-      const [, lines = ''] = signCheckpoint(
-        openCheckpoint(note, log.keys()).checkpoint,
-        WITNESSES,
-        at / 1_000,
-      ).split('\n\n')
-      return { get: async () => Buffer.from(note + lines) }
-    }
-    const [inTime, later] = [cosigned(silentFrom), cosigned(silentFrom + 20 * HOUR_MS)]
-    await append(
-      log,
-      facts.filter(({ at }) => at > silentFrom),
-    )
-    const withCosigned = (source: LogSource) =>
-      auditOf(log, instead(serviceOf(log), 'log/cosigned', source), undefined, POLICY)
-    expect((await withCosigned(inTime)).findings).toEqual([])
-    const { findings } = await withCosigned(later)
-    expect(findings[0]).toMatchObject({ fraud: 'backdated_verdict' })
-    expect(findings[0]?.message).toMatch(/as a cosignature shows/)
-  })
-
-  test('has an anchor of another tree', async () => {
+  test('has another beginning than a checkpoint of an earlier day', async () => {
     const facts = honest()
-    const log = await publish(facts)
-    const anchors = anchorsEvery(log, facts, HOUR_MS)
-    const other = { ...anchors.at(-1), root: Buffer.alloc(32).toString('base64') }
-    const report = await auditOf(log, serviceOf(log, [...anchors.slice(0, -1), other]))
-    expect(fraudsOf(report)).toEqual(['second_history'])
+    const half = facts.length / 2
+    const log = await publish(facts.slice(0, half))
+    const earlier = log.views.checkpoint()
+    await append(log, facts.slice(half))
+    expect((await auditOf(log, { earlier })).findings).toEqual([])
+    const other = await publish([...facts.slice(0, 10), ...facts.slice(11)])
+    const shorter = await publish(facts.slice(0, 10))
+    for (const one of [other, shorter]) {
+      const keys = [...log.keys(), ...one.keys()]
+      expect(fraudsOf(await auditOf(one, { earlier, keys }))).toContain('second_history')
+    }
+    await expect(auditOf(log, { earlier: earlier.replace(/\d+/, '7') })).rejects.toMatchObject({
+      code: 'proof_invalid',
+    })
   })
 
   test('makes verdicts up', async () => {
@@ -287,7 +240,8 @@ describe('a log that signs everything correctly is found out when it', () => {
       differences,
       hasSameInputs,
     })
-    const withFound = (recompute: typeof tools.recompute) => auditOf(log, source, { ...tools, recompute })
+    const withFound = (recompute: typeof tools.recompute) =>
+      auditOf(log, { source, tools: { ...tools, recompute } })
     expect(await withFound(found([], true))).toMatchObject({ sampled: 50, findings: [] })
     const sameBars = await withFound(found(['probability'], true))
     expect(sameBars.counts).toEqual({ made_up_verdict: 50 })
@@ -324,15 +278,15 @@ describe('a log that signs everything correctly is found out when it', () => {
     const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
     const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
     const { sha256 } = modelFile()
-    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256, 5)
+    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
     const same = { differences: [], hasSameInputs: true }
     expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
     expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
     expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
     expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
-    expect(await recompute(verdict, '00'.repeat(32), 5)).toMatch(/not that of this release/)
+    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
     const few = auditTools({ get: async () => undefined })
-    expect(await few.recompute(verdict, sha256, 5)).toMatch(/^not all the bars/)
+    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
   })
 
   test('gives a verdict two outcomes', async () => {
@@ -353,37 +307,6 @@ describe('a log that signs everything correctly is found out when it', () => {
           ]),
     ])
     expect(fraudsOf(await auditOf(log))).toEqual(['wrong_outcome'])
-  })
-})
-
-describe('of a log of a former release', () => {
-  const formerly = (fact: Fact): Fact =>
-    isVerdict(fact) ? { ...fact, event: { ...fact.event, schema: 3 } } : fact
-  /** Former recorders marked what stood after the end of its window. */
-  const holdBack = ({ coin }: Verdict): number => (coin === 'ETH' ? 6 * HOUR_MS : 0)
-  const unmarked = (verdict: Verdict): Verdict => ({ ...verdict, recordedLate: false })
-  const former = () => recordMarket({ series: ALL, holdBack, alter: unmarked }).map(formerly)
-
-  test('no verdict is called late that was recorded within its window; that is said to be unchecked', async () => {
-    const report = await auditOf(await publish(former()))
-    expect(report.findings).toEqual([])
-    expect(report.unchecked).toContainEqual(
-      expect.stringMatching(/^whether \d+ verdicts of a former release/),
-    )
-    expect(report.doubts).toContainEqual(
-      expect.stringMatching(/^\d+ verdicts stand after a bar that decided/),
-    )
-  })
-
-  test('the rule of today holds from the first verdict of this release on, whatever others say then', async () => {
-    const facts = former()
-    const first = facts.findIndex((fact) => isVerdict(fact) && fact.at > START + 24 * HOUR_MS)
-    const raised = facts.map((fact, index) =>
-      index === first ? { ...fact, event: { ...fact.event, schema: 4 } } : fact,
-    )
-    const { counts, findings } = await auditOf(await publish(raised))
-    expect(Object.keys(counts)).toEqual(['backdated_verdict'])
-    expect(findings.every(({ index }) => (index ?? 0) > first)).toBe(true)
   })
 })
 
@@ -416,9 +339,7 @@ describe('nothing is found in an honest log', () => {
     async (_name, accident) => {
       const facts = recordMarket({ series: ALL, ...accident })
       const log = await publish(facts)
-      const anchors = anchorsEvery(log, facts, 10 * MINUTE_MS)
-      const report = await auditOf(log, serviceOf(log, anchors))
-      expect(report.findings).toEqual([])
+      expect((await auditOf(log)).findings).toEqual([])
       // Short bars are late sooner, and take longer than a minute where the store does.
       const short = recordMarket({ series: SHORT, until: START + 20 * HOUR_MS, ...accident })
       expect((await auditOf(await publish(short))).findings).toEqual([])
@@ -441,16 +362,6 @@ describe('nothing is found in an honest log', () => {
     }
     expect((await auditOf(await publish(appended(2)))).findings).toEqual([])
     expect(fraudsOf(await auditOf(await publish(appended(4))))).toEqual(['backdated_verdict'])
-  })
-
-  test('one of whose anchors came a day late', async () => {
-    const facts = recordMarket({ series: ALL })
-    const log = await publish(facts)
-    const anchors = anchorsEvery(log, facts, HOUR_MS)
-    const late = anchors.map((anchor, index) =>
-      index === 5 ? { ...anchor, chain: { written_at: anchor.chain.written_at + 24 * HOUR_MS } } : anchor,
-    )
-    expect((await auditOf(log, serviceOf(log, late))).findings).toEqual([])
   })
 
   test('that was restored from a copy, and audited before and after', async () => {
@@ -483,13 +394,12 @@ describe('nothing is found in an honest log', () => {
       ahead: fc.array(fc.record({ span, hours: fc.integer({ min: 1, max: 30 }) }), { maxLength: 2 }),
       back: some,
       venueAway: fc.array(fc.record({ span, of: fc.nat({ max: 3 }) }), { maxLength: 3 }),
-      everyMinutes: fc.integer({ min: 5, max: 60 }),
     })
     type Span = { readonly from: number; readonly minutes: number }
     const has = (spans: readonly Span[], at: number): boolean =>
       spans.some(({ from, minutes }) => within(from, minutes)(at))
     await fc.assert(
-      fc.asyncProperty(accidents, async ({ down, storeAway, ahead, back, venueAway, everyMinutes }) => {
+      fc.asyncProperty(accidents, async ({ down, storeAway, ahead, back, venueAway }) => {
         const isUp = (exchange: Exchange, at: number): boolean =>
           !down.some(
             ({ span: { from, minutes }, both }) =>
@@ -519,9 +429,7 @@ describe('nothing is found in an honest log', () => {
           log,
           facts.filter(({ at }) => at > half),
         )
-        const anchors = anchorsEvery(log, facts, everyMinutes * MINUTE_MS)
-        const report = await auditOf(log, serviceOf(log, anchors))
-        expect(report.findings).toEqual([])
+        expect((await auditOf(log)).findings).toEqual([])
       }),
       { numRuns: 15, seed: 8402 },
     )

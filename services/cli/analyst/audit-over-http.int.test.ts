@@ -121,7 +121,7 @@ describe('a log of 300 tiles behind the limits of a service', () => {
     await expect(auditOf(log, copied(breaking, copy))).rejects.toThrow('the line is cut')
     asked.length = 0
     expect((await auditOf(log, copied(sourceAt(url), copy))).findings).toEqual([])
-    // The checkpoint, both records, the anchors, two tiles of hashes, and what the first one did not come to.
+    // The checkpoint, both records, two tiles of hashes, and what the first one did not come to.
     expect(asked.length).toBeLessThan(602 + 7 - 350 + 5)
     await grow(log, 10)
     asked.length = 0
@@ -130,7 +130,6 @@ describe('a log of 300 tiles behind the limits of a service', () => {
       [
         '/api/track-record?group_by=series',
         '/api/track-record?group_by=timeframe',
-        '/log/anchors?after=0',
         '/log/checkpoint',
         '/log/contents',
         '/log/tile',

@@ -29,14 +29,14 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       return { ...race.end() }
     },
-    async recompute(verdict, sha256, schema) {
+    async recompute(verdict, sha256) {
       const own = modelFile()
       if (own.modelVersion !== verdict.modelVersion || own.sha256 !== sha256)
         return 'their model is not that of this release'
       if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
         return `the state of their series began more than ${MOST_BARS} bars before`
       try {
-        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict), schema)
+        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict))
         if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
         const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
         return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }

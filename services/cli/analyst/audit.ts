@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { countText, grouped } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
@@ -9,9 +9,10 @@ import {
   FRAUDS,
   type Fraud,
   folderSource,
-  loadPolicy,
+  MOST_PROOF_BYTES,
   parseVkey,
   readAuditState,
+  readBoundedFile,
   serviceSource,
   type Verifier,
   writeAuditState,
@@ -46,6 +47,15 @@ export function requireKeys(vkeys: readonly string[] | undefined): Verifier[] {
   })
 }
 
+/** @throws ServiceError `config_invalid` for a file that cannot be read */
+export function readNote(file: string): string {
+  try {
+    return readBoundedFile(file, MOST_PROOF_BYTES).toString()
+  } catch (cause) {
+    throw new ServiceError('config_invalid', { message: `${file} cannot be read: ${reasonOf(cause)}`, cause })
+  }
+}
+
 export const auditCommand = defineCommand({
   name: 'audit',
   summary:
@@ -68,10 +78,10 @@ export const auditCommand = defineCommand({
       help: 'Folder to keep a copy of the log in. The next audit asks only for what it lacks; it can be audited itself, too.',
       example: './copy',
     },
-    policy: {
+    checkpoint: {
       schema: z.string().min(1).optional(),
-      help: 'File with the witnesses that have to have cosigned the log (C2SP tlog-policy).',
-      example: './witnesses.policy',
+      help: 'A /log/checkpoint that you saved on an earlier day. The audit proves that the log only grew since then.',
+      example: './checkpoint-2026-11-01',
     },
     json: switchFlag('Writes the report as JSON.'),
   },
@@ -88,7 +98,7 @@ export const auditCommand = defineCommand({
       now,
     } = input
     const keys = requireKeys(flags.vkey)
-    const policy = flags.policy === undefined ? undefined : loadPolicy(flags.policy, { isAsked: false })
+    const earlier = flags.checkpoint === undefined ? undefined : readNote(flags.checkpoint)
     const at = now()
     const seen = readAuditState(flags.state)
     const isAddress = /^https?:\/\//.test(place)
@@ -120,7 +130,7 @@ export const auditCommand = defineCommand({
     const report = await audit({
       source,
       keys,
-      policy,
+      earlier,
       seen,
       tools: { ...tools, untilSigned },
       now: at,
@@ -162,7 +172,6 @@ function linesOf(report: AuditReport): string {
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
     `signed    by ${signed(report).join(', ')}`,
-    ...(report.cosigned.length === 0 ? [] : [`cosigned  by ${report.cosigned.join(', ')}`]),
     `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars; ${countText(sampled, 'verdict')}, too), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
     ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),

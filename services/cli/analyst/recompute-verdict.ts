@@ -1,6 +1,5 @@
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
@@ -26,13 +25,11 @@ export interface Recomputed {
  * Computes a verdict again from its bars, from the one where its state began.
  *
  * @param pages bars in the order of their time
- * @param schema of the event; former ones lack fields that this release computes
  * @throws ServiceError `config_invalid` if another release computed the verdict, or the bars lead to none
  */
 export async function recomputeVerdict(
   recorded: Verdict,
   pages: AsyncIterable<Pick<BarsAnswer, 'bars'>>,
-  schema = VerdictRecorded.schema,
 ): Promise<Recomputed> {
   const model = loadModel()
   if (model.version !== recorded.modelVersion)
@@ -59,7 +56,7 @@ export async function recomputeVerdict(
   const said: JsonObject = recorded
   const found: JsonObject = reading.verdict
   // A field that is left out would hide what it had to say.
-  const fields = schema < VerdictRecorded.schema ? said : { ...found, ...said }
+  const fields = { ...found, ...said }
   const differences = Object.keys(fields)
     .filter(
       (field) =>

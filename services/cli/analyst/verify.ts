@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { likelierBarrier, verdictSchema } from '../../../contracts/verdict.ts'
 import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
 import { eventHash } from '../../analyst/index.ts'
-import { checkProof, MOST_PROOF_BYTES, readBoundedFile, type Verifier } from '../../proof/index.ts'
+import { checkProof, type Verifier } from '../../proof/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
 import { withVerdictSource } from '../kit/open-verdict-source.ts'
-import { requireKeys, VKEY_FLAG } from './audit.ts'
+import { readNote, requireKeys, VKEY_FLAG } from './audit.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
 export const verifyCommand = defineCommand({
@@ -52,7 +52,7 @@ export const verifyCommand = defineCommand({
       const verdict = verdictSchema.parse(verification.event.data)
       const { anchorBar: from, barClose: to } = verdict
       const bars = source.bars(verdict, { from, to }, signal)
-      const found = await recomputeVerdict(verdict, bars, verification.event.schema)
+      const found = await recomputeVerdict(verdict, bars)
       for (const { field, recorded, recomputed } of found.differences)
         stdout.write(
           `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,
@@ -72,7 +72,7 @@ const differs = (fields: number, bars: number): ServiceError =>
 
 /** Checks a proof file; asks nobody. */
 function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): void {
-  const proven = checkProof(readProof(file), keys)
+  const proven = checkProof(readNote(file), keys)
   const { content, origin, index, size, signatures } = proven
   const by = signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
   const lines = [
@@ -88,14 +88,6 @@ function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }:
       ? `${JSON.stringify({ event: content, origin, index, size, signed: by })}\n`
       : `${lines.join('\n')}\n`,
   )
-}
-
-function readProof(file: string): string {
-  try {
-    return readBoundedFile(file, MOST_PROOF_BYTES).toString()
-  } catch (cause) {
-    throw new ServiceError('config_invalid', { message: `${file} cannot be read: ${reasonOf(cause)}`, cause })
-  }
 }
 
 function requireHash(

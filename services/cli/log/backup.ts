@@ -22,7 +22,6 @@ import type { Settings } from '../../runtime/config/settings.ts'
 import { type CommandContext, defineCommand } from '../kit/command.ts'
 import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
-import { drillBackup } from './backup-drill.ts'
 
 /** Also for the keys that sign backups, and for taking a backup that they do not vouch for. */
 export const BACKUP_FLAGS = {
@@ -77,7 +76,7 @@ export const keysAt = (
 /** @throws ServiceError `store_mismatch` where the log was begun under another sealing key than the one at hand */
 export function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
   const event = decodeEvent(recordedOf(first))
-  if (event.type !== 'StoreInitialised' || fingerprint === undefined) return
+  if (event.type !== 'LogBegun' || fingerprint === undefined) return
   if (event.data.secretFingerprint === fingerprint) return
   throw new ServiceError('store_mismatch', {
     message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
@@ -134,9 +133,6 @@ export const backupCommand = defineCommand({
     check: switchFlag(
       'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
     ),
-    drill: switchFlag(
-      'Adds nothing: restores the backup into a scratch folder beside the data, compares it with the log of the service that runs there, removes the folder, and has the service record it for /status.',
-    ),
     alone: switchFlag(
       'States that no other backup to this address runs. Needed for an S3 server without conditional writes; the command says so.',
     ),
@@ -146,7 +142,6 @@ export const backupCommand = defineCommand({
     'signal backup /mnt/backup/signal',
     'signal backup s3://backups/signal --s3-credentials /etc/signal/s3-credentials',
     'signal backup /mnt/backup/signal --check',
-    'signal backup /mnt/backup/signal --drill',
   ],
   async run(input) {
     const { operands, flags, signal, now } = input
@@ -170,24 +165,6 @@ export const backupCommand = defineCommand({
     }
     const file = requireLog(directory)
     const { keys, fingerprint } = keysAt(directory, flags)
-    if (flags.drill) {
-      const drill = await drillBackup({
-        place,
-        keys,
-        dataDir: flags['data-dir'],
-        market: flags.market,
-        accept: (read) => requireVerified(read, place, input),
-        inspect: (first) => requireSameKey(first, fingerprint),
-        now,
-        signal,
-        onProgress,
-      })
-      progress.end(
-        `${place.description} of ${drill.takenAt} was restored on trial: ${grouped(drill.events)} events in ${drill.seconds} s, with the signed root ${drill.root} over ${grouped(drill.treeSize)} entries`,
-        drill,
-      )
-      return
-    }
     if (keys === undefined) throw new TypeError('a log without its key was let in')
     const rows = openStoredRows(file)
     try {
@@ -212,7 +189,7 @@ export const backupCommand = defineCommand({
   },
 })
 
-/** A backup that cannot be noted beside the log is as good as any; `/status` does not show it. */
+/** A backup that cannot be noted beside the log is as good as any; `signal doctor` does not see it. */
 function noteTaken(
   directory: string,
   { logId, takenAt, head }: ReadManifest['manifest'],
@@ -222,7 +199,7 @@ function noteTaken(
     noteBackup(directory, { logId, takenAt, position: head })
   } catch (error) {
     stderr.write(
-      `Warning: the backup is whole, and /status will not show it: ${reasonOf(error)}. Run the command as the user of the service.\n`,
+      `Warning: the backup is whole, but signal doctor will not see it: ${reasonOf(error)}. Run the command as the user of the service.\n`,
     )
   }
 }

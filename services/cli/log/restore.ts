@@ -9,16 +9,10 @@ import {
   rememberRevoked,
   revocationList,
 } from '../../log-operations/backup/keep-revocations.ts'
-import {
-  type RestorePoint,
-  type RestoreResult,
-  restoreBackup,
-} from '../../log-operations/backup/restore-backup.ts'
+import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 import { BACKUP_FLAGS, keysAt, placeAt, requireSameKey, requireVerified } from './backup.ts'
-import { restoreInPlace } from './restore-in-place.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -49,14 +43,10 @@ export const restoreCommand = defineCommand({
       help: 'File with what was revoked, as revocations lists it. Default: revocations in the folder, where it is there.',
       example: '/var/lib/signal/revocations',
     },
-    'in-place': switchFlag(
-      'Replaces a damaged log, of a service that was stopped: adds to the backup what only that log has, restores beside it, compares the end and the root of the transparency log with it, and takes its place. The damaged one is kept in a folder damaged-… there.',
-    ),
     ...BACKUP_FLAGS,
   },
   examples: [
     'signal restore /mnt/backup/signal --data-dir ./restored',
-    'signal restore /mnt/backup/signal --in-place',
     'signal restore s3://backups/signal --data-dir ./restored --to-instant 2026-11-22T12:00:00Z',
   ],
   async run(input) {
@@ -79,57 +69,42 @@ export const restoreCommand = defineCommand({
       named: flags.revoked,
       open: revocationList,
     })
-    if (flags['in-place']) requireLogFolder(directory, upTo)
     const { keys, fingerprint } = keysAt(directory, flags)
-    const restoreInto = (folder: string): Promise<RestoreResult> =>
-      restoreBackup({
-        place,
-        keys,
-        directory: folder,
-        upTo,
-        erased: new Set(erasedSubjects),
-        accept(read) {
-          const { manifest } = read
-          if (manifest.market === market) return requireVerified(read, place, input)
-          throw new ServiceError('store_mismatch', {
-            message: `the backup is of a ${manifest.market} market: say --market ${manifest.market}`,
-          })
-        },
-        inspect: (first) => requireSameKey(first, fingerprint),
-        remember({ erased, revoked }) {
-          rememberErased(join(directory, ERASED_SUBJECTS_FILE), erased)
-          rememberRevoked(join(directory, REVOCATIONS_FILE), [...revoked, ...revokedSince])
-        },
-        signal,
-        onProgress: ({ position, head, doing }) =>
-          progress.show(`${grouped(position)} of ${grouped(head)} ${doing}`),
-      })
-    const { result, kept } = flags['in-place']
-      ? await restoreInPlace({ place, keys, directory, signal, now: input.now }, restoreInto)
-      : { result: await restoreInto(directory), kept: undefined }
-    const { position, events, at, hash, erased, unread } = result
+    const {
+      position,
+      events,
+      at: instant,
+      hash,
+      erased,
+      unread,
+    } = await restoreBackup({
+      place,
+      keys,
+      directory,
+      upTo,
+      erased: new Set(erasedSubjects),
+      accept(read) {
+        const { manifest } = read
+        if (manifest.market === market) return requireVerified(read, place, input)
+        throw new ServiceError('store_mismatch', {
+          message: `the backup is of a ${manifest.market} market: say --market ${manifest.market}`,
+        })
+      },
+      inspect: (first) => requireSameKey(first, fingerprint),
+      remember(ended) {
+        rememberErased(join(directory, ERASED_SUBJECTS_FILE), ended.erased)
+        rememberRevoked(join(directory, REVOCATIONS_FILE), [...ended.revoked, ...revokedSince])
+      },
+      signal,
+      onProgress: (at) => progress.show(`${grouped(at.position)} of ${grouped(at.head)} ${at.doing}`),
+    })
     progress.end(
-      `${grouped(events)} events, up to position ${grouped(position)} of ${at}, are in ${directory}, verified; hash ${hash}`,
-      { directory, position, events, at, hash, erased },
+      `${grouped(events)} events, up to position ${grouped(position)} of ${instant}, are in ${directory}, verified; hash ${hash}`,
+      { directory, position, events, at: instant, hash, erased },
     )
-    if (kept !== undefined)
-      stderr.write(`The damaged log is in ${kept}: remove it once the service runs well. Replace the disk.\n`)
     stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
   },
 })
-
-/** @throws ServiceError `config_invalid` for a folder in which no log was begun, and an end that is not the newest */
-function requireLogFolder(directory: string, upTo: RestorePoint): void {
-  const isBegun = ['events.db', 'newest-position', 'sealing.key'].some((name) =>
-    existsSync(join(directory, name)),
-  )
-  if (isBegun && upTo === undefined) return
-  throw new ServiceError('config_invalid', {
-    message: isBegun
-      ? '--in-place restores all there is: leave --to-position and --to-instant out'
-      : `no log was begun in ${directory}: leave --in-place out`,
-  })
-}
 
 /** @throws ServiceError `config_invalid` where both are given */
 function pointOf(flags: {

@@ -87,13 +87,12 @@ async function ask(method: string, path: string, key: string, body?: object) {
   }
 }
 
-test('restore × revocations: a key, a machine and a webhook secret that ended since the backup do not come back', async () => {
+test('restore × revocations: a key and a webhook secret that ended since the backup do not come back', async () => {
   await start('data')
   const dataDir = ['--data-dir', join(folder, 'data')]
   const key = /sk_live_\w+/.exec(await signal('keys', 'create', '--tier', 'starter', ...dataDir))?.[0] ?? ''
   const leaked = (await ask('POST', '/api/keys', key, { label: 'leaked' })).body
   expect((await ask('GET', '/api/account', leaked['key'] ?? '')).status).toBe(200)
-  const machine = (await ask('POST', '/api/apps', key, { name: 'nightly' })).body
   const { port } = receiver.address() as AddressInfo
   const hook = { url: `http://127.0.0.1:${port}/hook`, events: ['trade_call', 'regime_shift'] }
   const created = (await ask('POST', '/api/webhooks', key, hook)).body
@@ -101,7 +100,6 @@ test('restore × revocations: a key, a machine and a webhook secret that ended s
   await signal('backup', join(folder, 'backup'), ...dataDir)
 
   expect((await ask('DELETE', `/api/keys/${leaked['key_id']}`, key)).status).toBe(204)
-  expect((await ask('DELETE', `/api/apps/${machine['id']}`, key)).status).toBe(204)
   expect((await ask('DELETE', `/api/webhooks/${removed['id']}`, key)).status).toBe(204)
   const rotating = await ask('POST', `/api/webhooks/${created['id']}/rotate-secret`, key, {
     overlap_hours: 0,
@@ -119,25 +117,15 @@ test('restore × revocations: a key, a machine and a webhook secret that ended s
   mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
   cpSync(join(folder, 'data/simulated/sealing.key'), join(folder, 'restored/simulated/sealing.key'))
   const list = join(folder, 'data', 'simulated', 'revocations')
-  // No secret is in the list: neither the key, nor one of the machine, nor of a webhook.
+  // No secret is in the list: neither the key, nor one of a webhook.
   const said = readFileSync(list, 'utf8')
-  for (const secret of [leaked['key'], machine['client_secret'], before, after])
-    expect(said).not.toContain(String(secret).slice(8))
+  for (const secret of [leaked['key'], before, after]) expect(said).not.toContain(String(secret).slice(8))
   const restoring = ['restore', join(folder, 'backup'), '--data-dir', join(folder, 'restored')]
   await signal(...restoring, '--revoked', list)
 
   await start('restored')
   expect((await ask('GET', '/api/account', leaked['key'] ?? '')).status).toBe(401)
   expect((await ask('GET', '/api/account', key)).status).toBe(200)
-  const token = await fetch(`${service?.url}/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: machine['client_id'] ?? '',
-      client_secret: machine['client_secret'] ?? '',
-    }),
-  })
-  expect(token.status).toBe(401)
   expect((await ask('GET', `/api/webhooks/${removed['id']}`, key)).status).toBe(404)
   while (received.length < 3) await delay(50)
   for (const { headers, body } of received) {

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   type AccountAnswer,
   accountAnswerSchema,
@@ -31,46 +30,17 @@ const showCommand = operatorCommand({
 
 const grantCommand = operatorCommand({
   name: 'accounts grant',
-  summary: 'Gives an account a plan, or further calls in the window that runs.',
+  summary: 'Gives an account a plan.',
   notes: [
     'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier begins after it. `free` ends all plans.',
   ],
   operand,
   flags: {
-    tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter, pro, or free.', example: 'pro' },
-    calls: {
-      schema: z
-        .string()
-        .regex(/^\d{1,7}$/, 'must be a whole number')
-        .transform(Number)
-        .pipe(z.number().min(1).max(1_000_000))
-        .optional(),
-      help: 'Further calls, 1 to 1,000,000.',
-      example: '500',
-    },
-    reason: {
-      schema: z.string().min(1).max(200).optional(),
-      help: 'Why; it is recorded.',
-      example: 'an outage',
-    },
+    tier: { schema: tierSchema, help: 'Plan to begin: starter, pro, or free.', example: 'pro' },
   },
-  examples: [
-    'signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --tier pro',
-    'signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --calls 500 --reason outage',
-  ],
-  check({ tier, calls, reason }) {
-    const isPlan = tier !== undefined && calls === undefined && reason === undefined
-    const isCalls = tier === undefined && calls !== undefined && reason !== undefined
-    if (isPlan || isCalls) return
-    throw new ServiceError('config_invalid', {
-      message:
-        'Give --tier alone, or --calls together with --reason. For example: --calls 500 --reason outage',
-    })
-  },
-  act({ requests, flags: { tier, calls, reason }, operand: id }) {
-    const body = tier === undefined ? { calls: calls ?? 0, reason: reason ?? '' } : { tier }
-    return requests.post(`/operator/accounts/${id}/grant`, body, accountAnswerSchema)
-  },
+  examples: ['signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --tier pro'],
+  act: ({ requests, flags: { tier }, operand: id }) =>
+    requests.post(`/operator/accounts/${id}/grant`, { tier }, accountAnswerSchema),
   words: linesOf,
 })
 

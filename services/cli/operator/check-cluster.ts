@@ -31,7 +31,6 @@ export function clusterChecks(
     { part: 'one log', describe: () => describeLog(processes) },
     { part: 'roles', describe: () => describeRoles(processes) },
     { part: 'versions', describe: () => describeVersions(processes) },
-    { part: 'log format', describe: () => describeFormats(processes.map(({ facts }) => facts)) },
     { part: 'clocks', describe: () => describeClocks(processes) },
   ]
 }
@@ -64,28 +63,6 @@ function describeVersions(processes: readonly AskedProcess[]): Found {
   const versions = groups(processes, ({ facts }) => facts.version)
   if (versions.size === 1) return [...versions.keys()].join()
   return { isDegraded: true, detail: `an upgrade is under way: ${told(versions)}` }
-}
-
-/** The format of a log, the releases that may write to it, and the next step of an upgrade. */
-export function describeFormats(facts: readonly Pick<ProcessFacts, 'log' | 'version'>[]): Found {
-  const format = Math.max(...facts.map(({ log }) => log.format))
-  const newest = facts.map(({ log }) => log.newest_format)
-  const [least, most] = [Math.min(...newest), Math.max(...newest)]
-  if (format > least) {
-    throw new ServiceError('event_unreadable', {
-      message: `the log is written in format ${format}, and a process reads no more than ${least}`,
-      nextStep: 'Replace it with one of the newer release.',
-    })
-  }
-  if (format === most) return `${format}, the newest; releases that know it may write`
-  const next =
-    least < most
-      ? 'replace the processes of the older release first, then run: signal log-format raise'
-      : 'once none of an older release is left, run: signal log-format raise'
-  return {
-    isDegraded: true,
-    detail: `${format}; releases from it on may write, and this one would write ${most}: ${next}`,
-  }
 }
 
 function describeClocks(processes: readonly AskedProcess[]): Found {

@@ -64,7 +64,7 @@ describe('a cluster', () => {
   const facts = (change: object = {}) => ({
     version: '0.2.0',
     roles: ['api', 'engine', 'projector', 'dispatcher', 'settler'],
-    log: { id: 'log-1', format: 2, newest_format: 2 },
+    log: { id: 'log-1' },
     runs_on: { 'Node.js': '24.15.0', SQLite: '3.51.3' },
     at: new Date(NOON).toISOString(),
     ...change,
@@ -97,7 +97,7 @@ describe('a cluster', () => {
       { process: facts({ roles: ['api', 'projector'] }) },
       { process: facts({ roles: ['engine', 'dispatcher', 'settler', 'api'] }) },
     )
-    expect(out).toMatch(/^ok {5}127\.0\.0\.1:\d+ +0\.2\.0, api, projector: ready; log format 2, the newest/m)
+    expect(out).toMatch(/^ok {5}127\.0\.0\.1:\d+ +0\.2\.0, api, projector: ready$/m)
     expect(out).toMatch(/^ok {5}one log +all share log-1$/m)
     expect(out).toMatch(/^ok {5}roles +api 2, engine 1, projector 1, dispatcher 1, settler 1$/m)
     expect(out).toMatch(/^ok {5}versions +0\.2\.0$/m)
@@ -114,7 +114,7 @@ describe('a cluster', () => {
     ],
     [
       'two logs',
-      [facts(), facts({ log: { id: 'log-2', format: 2, newest_format: 2 } })],
+      [facts(), facts({ log: { id: 'log-2' } })],
       /^fault {2}one log +they write to 2 logs/m,
       ERRORS.store_mismatch.exitCode,
     ],
@@ -123,18 +123,6 @@ describe('a cluster', () => {
       [facts(), facts({ version: '0.3.0' })],
       /^weak {3}versions +an upgrade is under way: 0\.2\.0 \(/m,
       0,
-    ],
-    [
-      'a log that can be raised',
-      [facts({ log: { id: 'log-1', format: 1, newest_format: 2 } })],
-      /^weak {3}log format +1; .*signal log-format raise/m,
-      0,
-    ],
-    [
-      'a process that is older than the log',
-      [facts({ log: { id: 'log-1', format: 4, newest_format: 4 } }), facts()],
-      /^fault {2}log format +the log is written in format 4/m,
-      ERRORS.event_unreadable.exitCode ?? 1,
     ],
     [
       'a clock ahead',
@@ -195,7 +183,7 @@ describe('over EventStoreDB', () => {
     const before = [...double.log.events]
     const { code, out } = await look()
     expect(out).toMatch(
-      /^(?:ok {5}|weak {3})EventStoreDB +of this market and key, newest position \S+, read and appended to; log format \d/m,
+      /^(?:ok {5}|weak {3})EventStoreDB +of this market and key, newest position \S+, read and appended to/m,
     )
     expect(code).toBe(0)
     expect(double.log.events).toEqual(before)

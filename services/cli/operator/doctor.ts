@@ -11,25 +11,22 @@ import {
   reasonOf,
   ServiceError,
 } from '../../../contracts/errors.ts'
-import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
 import { START } from '../../../contracts/position.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { factSecretOf, identityOf, requireKeyOfLog } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
-import type { ProcessFacts } from '../../http/readiness.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { freeBytes } from '../../log/embedded/free-bytes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
-import { readLogFormat } from '../../log/log-format.ts'
 import { checkStore } from '../../log/store-identity.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
 import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
-import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
+import { type AskedProcess, clusterChecks } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
 
 interface Finding {
@@ -79,7 +76,7 @@ export const doctorCommand = defineCommand({
   notes: [
     'It checks the runtime, the settings, the data folder, the store and the configured servers. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
-    'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, a log format that all of them read, and clocks that agree.',
+    'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, and clocks that agree.',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: [
@@ -271,17 +268,7 @@ async function describeEventStoreDb(
     const head = await store.head()
     const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
     await requireAppendRight(store)
-    if (logId !== undefined) {
-      const { format } = await readLogFormat(store)
-      const found = describeFormats([
-        { version: '', log: { id: logId, format, newest_format: NEWEST_LOG_FORMAT } },
-      ])
-      const { isDegraded, detail } = typeof found === 'string' ? { isDegraded: false, detail: found } : found
-      return {
-        isDegraded,
-        detail: `of this market and key, newest position ${head}, read and appended to; log format ${detail}`,
-      }
-    }
+    if (logId !== undefined) return `of this market and key, newest position ${head}, read and appended to`
     if (head !== START) throw saysNothing()
     return 'empty, read and appended to; begun on the first start'
   } finally {
@@ -310,21 +297,15 @@ async function requireAppendRight(store: EventStore): Promise<void> {
 const describeService = async (address: ServiceAddress) => describeState(await askForState(address))
 
 /** The state of a service. @throws ServiceError for one that is not ready */
-function describeState({ status, components, process }: ServiceState) {
+function describeState({ status, components }: ServiceState) {
   const problem = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
     const sentences = problem.map(({ name, detail }) => `${name}: ${detail}`)
-    const format = process === undefined ? [] : [formatOf(process)]
-    return { isDegraded: status !== 'ready', detail: [status, ...sentences, ...format].join('; ') }
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
   }
   throw new ServiceError('store_unavailable', {
     message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
   })
-}
-
-const formatOf = (facts: ProcessFacts): string => {
-  const found = describeFormats([facts])
-  return `log format ${typeof found === 'string' ? found : found.detail}`
 }
 
 const CONNECT_MS = 3_000

@@ -55,8 +55,6 @@ beforeEach(async () => {
       asked.push(['refund', ...given.slice(0, 2)])
       return { ...paymentOf(0), refunded: '20000', state: 'refunded' as const }
     },
-    block: async (...given: unknown[]) => void asked.push(['block', ...given.slice(0, 2)]),
-    unblock: async (...given: unknown[]) => void asked.push(['unblock', ...given.slice(0, 2)]),
   }
   app = await createServer(
     serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
@@ -103,19 +101,7 @@ test('payments refund records what was sent back', async () => {
   ])
 })
 
-test('payments block and unblock name the address, in lower case, and the reason', async () => {
-  const spelled = `0x${'AB'.repeat(20)}`
-  expect((await run('payments', 'block', spelled, '--reason', 'abuse')).code).toBe(0)
-  expect((await run('payments', 'unblock', spelled, '--reason', 'paid')).code).toBe(0)
-  expect(asked).toEqual([
-    ['block', PAYER, 'abuse'],
-    ['unblock', PAYER, 'paid'],
-  ])
-})
-
 test.each([
-  [['payments', 'block', '0x12', '--reason', 'x'], 'payer is "0x12"'],
-  [['payments', 'block', PAYER], '--reason'],
   [['payments', 'show', '42'], 'payment_id is "42"'],
   [['payments', 'refund', idOf(0), '--transaction', '0x1', '--usdc', '1', '--reason', 'x'], '--transaction'],
   [['payments', 'refund', idOf(0), '--transaction', TRANSACTION, '--usdc', 'x', '--reason', 'x'], '--usdc'],

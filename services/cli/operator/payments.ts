@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, USDC_TEXT } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import {
   type PaymentAnswer,
-  payerAnswerSchema,
   paymentAnswerSchema,
   paymentsAnswerSchema,
 } from '../../../contracts/payment-answers.ts'
@@ -77,44 +75,6 @@ const refundCommand = operatorCommand({
   words: linesOf,
 })
 
-/** Blocks or unblocks a payer, and confirms it with `done`. */
-const trustCommand = (
-  what: 'block' | 'unblock',
-  done: string,
-  told: Pick<Command, 'summary' | 'notes' | 'examples'>,
-): Command =>
-  operatorCommand({
-    ...told,
-    name: `payments ${what}`,
-    operand: { name: 'payer', read: requireAddress },
-    flags: { reason: reasonFlag },
-    async act({ requests, flags: { reason }, operand: address, stderr }) {
-      const path = `/operator/payers/${address}/${what}`
-      const { payer } = await requests.post(path, { reason }, payerAnswerSchema)
-      stderr.write(`payments of ${payer} ${done}\n`)
-    },
-  }) as Command
-
-const blockCommand = trustCommand('block', 'are not taken any more', {
-  summary: 'Takes no payments of an address until it is unblocked.',
-  notes: ['Answers that were served already are settled as before.'],
-  examples: [`signal payments block ${PAYER} --reason abuse`],
-})
-
-const unblockCommand = trustCommand('unblock', 'are taken again', {
-  summary: 'Takes payments of an address again, and forgets what it owes.',
-  examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
-})
-
-/** @throws ServiceError `config_invalid` */
-function requireAddress(_name: string, text: string): string {
-  const address = addressSchema.safeParse(text)
-  if (address.success) return address.data
-  throw new ServiceError('config_invalid', {
-    message: `payer is ${JSON.stringify(text)}, which is no address. For example: ${PAYER}`,
-  })
-}
-
 function linesOf(payment: PaymentAnswer): string {
   const lines = [
     `payment   ${payment.id}`,
@@ -136,10 +96,4 @@ function linesOf(payment: PaymentAnswer): string {
   return `${lines.join('\n')}\n`
 }
 
-export const paymentCommands: readonly Command[] = [
-  listCommand,
-  showCommand,
-  refundCommand,
-  blockCommand,
-  unblockCommand,
-]
+export const paymentCommands: readonly Command[] = [listCommand, showCommand, refundCommand]

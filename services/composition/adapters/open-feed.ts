@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { nearestName } from '../../../contracts/nearest-name.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { seedOfStore } from '../../log/store-identity.ts'
 import {
@@ -13,7 +11,6 @@ import {
   createRecordedFeed,
   createSimulatedFeed,
   DEFAULT_SIMULATED_COINS,
-  KeptBars,
   KNOWN_SIMULATED_COINS,
   LIVE_EXCHANGES,
   LiveFeed,
@@ -51,35 +48,18 @@ export async function openFeed(life: Lifetime, platform: Platform): Promise<Mark
       report: (notice) => life.log.warn(notice),
     })
   }
-  return MARKET === 'live' ? openLiveFeed(life, platform) : openSimulatedFeed(life, platform)
+  return MARKET === 'live' ? openLiveFeed(life) : openSimulatedFeed(life, platform)
 }
 
-function openLiveFeed({ settings, log, closing, onClose }: Lifetime, { directory }: Platform): MarketFeed {
-  const { EXCHANGES, VENUE_URLS, BARS_KEEP_DAYS: keepDays, ROLES } = settings
-  const report = (message: string): void => log.warn(message)
-  const folder = join(directory, 'bars')
-  const { random, now } = { random: Math.random, now: Date.now }
-  const kept = keepDays === 0 ? undefined : new KeptBars({ folder, keepDays, now, random, report })
-  if (kept !== undefined && ROLES.includes('engine')) {
-    const tidying = keepTidy(kept, closing)
-    onClose(() => tidying)
-  }
+function openLiveFeed({ settings: { EXCHANGES, VENUE_URLS }, log }: Lifetime): MarketFeed {
   return new LiveFeed({
-    ...(kept && { kept }),
     exchanges: EXCHANGES ?? LIVE_EXCHANGES,
     ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
-    now,
+    now: Date.now,
     sleep,
-    random,
+    random: Math.random,
     report: ({ message, ...about }) => log.warn(about, message),
   })
-}
-
-async function keepTidy(kept: KeptBars, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await kept.tidy()
-    await sleep(HOUR_MS, signal)
-  }
 }
 
 type RecordedSettings = Partial<

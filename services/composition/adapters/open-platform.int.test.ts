@@ -1,18 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
-import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
-import { claimStore } from '../../log/store-identity.ts'
 import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { beginLifetime } from '../lifetime.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
-import { factSecretOf, identityOf, openPlatform } from './open-platform.ts'
+import { openPlatform } from './open-platform.ts'
 
 let directory: string
 beforeEach(() => {
@@ -58,24 +53,14 @@ async function firstBars(feed: MarketFeed) {
   throw new Error('The feed gave no bar.')
 }
 
-test.each([
-  ['that begins now', 'new', '2:signal'],
-  ['that an earlier release began', 'former', 'signal'],
-])('the market of a log %s is drawn as its first event says, at every start', async (_, kind, seed) => {
-  const settings = readSettings(['--data-dir', join(directory, 'data')], {})
-  const folder = join(directory, 'data/simulated')
-  if (kind === 'former') {
-    const { formerSeed = null, ...identity } = identityOf(settings, factSecretOf(settings, folder))
-    const store = await openEmbeddedStore({ directory: folder, now: Date.now })
-    const { signal } = new AbortController()
-    const path = { store, policy: LOOKS_AGAIN, now: Date.now, sleep, signal }
-    await claimStore(path, { ...identity, seed: formerSeed }, randomUUID)
-    await store.close()
-  }
+test('the market of a log is drawn as its first event says, at every start', async () => {
   const parts = { now: () => 1e12, sleepUntil: () => Promise.resolve() }
-  const expected = await firstBars(createSimulatedFeed({ seed, ...parts }))
+  const expected = await firstBars(createSimulatedFeed({ seed: 'signal', ...parts }))
   for (let time = 0; time < 2; time++) {
-    const life = beginLifetime(settings, pino({ level: 'silent' }))
+    const life = beginLifetime(
+      readSettings(['--data-dir', join(directory, 'data')], {}),
+      pino({ level: 'silent' }),
+    )
     try {
       expect(await firstBars(await openFeed(life, await openPlatform(life)))).toEqual(expected)
     } finally {

@@ -3,18 +3,15 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { guardLog, type LogGuard } from '../../log/guard-log.ts'
-import { type LogFormat, openLogFormat } from '../../log/log-format.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
 import { keepRevocations, REVOCATIONS_FILE } from '../../log-operations/backup/keep-revocations.ts'
 import type { BackupKeys } from '../../log-operations/backup/signature.ts'
-import { seedOfNewMarket } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
@@ -71,8 +68,7 @@ export async function openPlatform(life: Lifetime) {
   const logId = await awaitStore(claim, storeWait(life))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, life)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const format = await openFormat(life, guard?.store ?? opened, newId)
-  const store = await openRevocations(life, format.store, directory)
+  const store = await openRevocations(life, guard?.store ?? opened, directory)
 
   const bus = await openBus(life, logId)
   onClose(() => bus.close())
@@ -84,13 +80,8 @@ export async function openPlatform(life: Lifetime) {
     store,
     /** The parts that most roles are made of. */
     basics: { store, idOf, newId, sleep, now: Date.now, random: (bytes: number) => randomBytes(bytes) },
-    /** The format that the log is written in. */
-    format,
-    /**
-     * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
-     * newer release raised it beyond what this one reads.
-     */
-    storeFailure: Promise.race([format.failure, ...(guard === undefined ? [] : [guard.failure])]),
+    /** Rejects with `store_mismatch` when another log answers where this process' one did; never resolves. */
+    storeFailure: guard?.failure ?? new Promise<never>(() => undefined),
     following: following as Readonly<LogFollowing>,
     bus,
     cache,
@@ -165,9 +156,7 @@ export const keyFingerprintOf = (settings: KeySettings, directory: string): stri
 /** The identity that a store must have, to be used with these settings. */
 export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({
   market: MARKET,
-  ...(MARKET === 'simulated'
-    ? { seed: seedOfNewMarket(MARKET_SEED), formerSeed: MARKET_SEED }
-    : { seed: null }),
+  seed: MARKET === 'simulated' ? MARKET_SEED : null,
   secretFingerprint: keyFingerprint(factSecret),
 })
 
@@ -237,26 +226,6 @@ const startingPath = (store: EventStore): AppendPath => ({
   sleep,
   signal: new AbortController().signal,
 })
-
-/** A log that one process owns is raised to the newest format; a shared one stays readable for the other processes. */
-async function openFormat(
-  { settings, log, closing }: Lifetime,
-  store: EventStore,
-  newId: () => string,
-): Promise<LogFormat> {
-  const format = await openLogFormat(startingPath(store), store, newId)
-  if (settings.EVENTSTORE_URL === undefined) {
-    await format.raise({ correlationId: newId(), actor: 'start' })
-    return format
-  }
-  if (format.current() < NEWEST_LOG_FORMAT)
-    log.warn(
-      { format: format.current(), newest: NEWEST_LOG_FORMAT },
-      'the log is written so that processes of an older release can read it: once none is left, run signal log-format raise',
-    )
-  void format.follow(closing)
-  return format
-}
 
 /** Revokes again in a restored log what was revoked since the backup, before any caller is let in. */
 function openRevocations(

@@ -1,4 +1,3 @@
-import { LIMITS } from '../../../contracts/limits.ts'
 import { createSoleLeases } from '../../log/lease/create-sole-leases.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import { SharedLeases } from '../../log/lease/shared-leases.ts'
@@ -7,24 +6,12 @@ import type { Platform } from './open-platform.ts'
 
 type LeaseDeps = Pick<Lifetime, 'settings' | 'log'> & {
   readonly platform: Platform
-  readonly version: string
 }
 
-/** The name of a process in the tables of leases, from which others learn its release. */
-const holderOf = (processId: string, version: string): string =>
-  `${processId} ${version}`.slice(0, LIMITS.leaseNameCharacters)
-
-/** @returns null for a holder of a release that did not say it */
-export const releaseOf = (holder: string): string | null => holder.split(' ')[1] ?? null
-
 /** Leases of a group of work: shared with others over a store that is shared, and all of them over one of its own. */
-export function openLeases(
-  { settings, platform, log, version }: LeaseDeps,
-  group: string,
-  shards: number,
-): Leases {
+export function openLeases({ settings, platform, log }: LeaseDeps, group: string, shards: number): Leases {
   const report = (error: unknown): void => log.warn({ err: error, group }, 'leases')
-  const deps = { ...platform.basics, group, shards, holder: holderOf(platform.processId, version), report }
+  const deps = { ...platform.basics, group, shards, holder: platform.processId, report }
   if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(deps)
   return new SharedLeases({ ...deps, elapsed: () => performance.now() })
 }

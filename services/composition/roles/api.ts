@@ -19,7 +19,6 @@ import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
 import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
-import { statusOf } from './status.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The HTTP server over the parts of a process; it does not listen yet. */
@@ -50,11 +49,9 @@ export async function openApi(parts: Parts) {
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),
-    logFormat: platform.format,
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
-    status: statusOf(parts),
     board: openBoard(projector, { market: settings.MARKET, marketNow, staleAfterMs: staleAfterMs(settings) }),
     seriesHistory: (query, signal) =>
       seriesHistory(platform.store, query, { market: settings.MARKET, now: marketNow(), signal }),
@@ -85,8 +82,6 @@ function accountOptions({ accounts, ledger, platform, log }: Parts): NonNullable
   return {
     accounts,
     quotaOf: async (payer) => quotaBlock(payer, await ledger.balance(payer), Date.now()),
-    grantCalls: (payer, calls, reason, requestId) =>
-      ledger.grant(payer, calls, reason, { at: Date.now(), requestId }),
     signInRequests: limiter('sign-in', LIMITS.signInsPerAddress),
     signInTries: limiter('sign-in-code', LIMITS.signInTriesPerAddress),
     clientDocuments: limiter('client-document', LIMITS.clientDocumentsPerAddress),

@@ -65,7 +65,7 @@ async function readBars(
 const SOURCES = {
   simulated: 'made up from the seed of the market',
   recorded: 'recorded files',
-  live: 'the venue: as it told them when they closed where they were kept, else as it tells its history now',
+  live: 'the venue, as it tells its history now',
 } as const
 
 async function collect(feed: MarketFeed, series: Series, from: number, to: number, signal: AbortSignal) {

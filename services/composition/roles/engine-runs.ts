@@ -35,7 +35,7 @@ export function createEngineRuns(
     let isRun = false
     const plan = planRun(deps, series)
     const runs = { runFrom: plan?.runFrom, awaited }
-    for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from, ...runs })) {
+    for await (const batch of feed.batches({ series, signal: until, ...from, ...runs })) {
       if (batch.phase === 'run' && !isRun) {
         isRun = true
         await announcer.announceRun(plan?.earliest() ?? batch.at, clock())

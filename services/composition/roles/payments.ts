@@ -5,7 +5,6 @@ import type { Rail } from '../../../contracts/payment-events.ts'
 import {
   cdpAuthorize,
   createFacilitator,
-  createOfferSigner,
   createPaymentAdmin,
   createPaymentIndex,
   createPayments,
@@ -44,13 +43,10 @@ export async function openPayments(deps: CallerDeps) {
     : undefined
   if (demo !== undefined) onClose(() => demo.stop())
   const rails = await openRails(settings, demo, publicUrl)
-  const { on } = rails
   const index = projector && createPaymentIndex(projector)
-  const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
   const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({
     ...common,
-    signer,
     proofKey: platform.deriveSecret('payment secrets'),
     publicUrl,
     index,
@@ -83,7 +79,6 @@ export async function openPayments(deps: CallerDeps) {
     showPayment: (id) => payments.show(id),
     creditOf: (payer) => BigInt(index?.payer(payer)?.credit ?? '0'),
     paymentAdmin,
-    receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
   }
   return {
     server,

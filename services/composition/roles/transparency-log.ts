@@ -2,27 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { MINUTE_MS } from '../../../contracts/timeframes.ts'
 import {
   type CheckpointRow,
   logCheckpoints,
   NEWEST_CHECKPOINT,
-  PROMISED_PREFIX,
   sealedDays,
 } from '../../../projections/index.ts'
 import { DaySealer } from '../../analyst/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import type { Settler } from '../../payments/index.ts'
 import {
   CheckpointSigner,
-  Cosigner,
-  createAnchorer,
   createLogViews,
   createTreeReader,
   keepNewestCheckpoint,
   loadLogKeys,
-  loadPolicy,
-  Timestamper,
   transparencyTree,
 } from '../../proof/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -35,14 +28,13 @@ export type OpenedTransparencyLog = ReturnType<typeof openTransparencyLog>
 
 type LogDeps = Deps & { readonly projector: Projector }
 
-/** @param writer undefined while this process does not settle */
-export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write']) {
+export function openTransparencyLog(deps: LogDeps) {
   const { settings, platform, projector, log, marketNow } = deps
   const [treeRows, checkpoints] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]
   const tree = createTreeReader((key) => treeRows.get(key))
   const row = (key: string) => checkpoints.get(key)
   const common = { ...platform.basics, tree, row, marketNow }
-  const views = createLogViews({ ...common, rows: (range) => checkpoints.range(range) })
+  const views = createLogViews(common)
   const signer = new CheckpointSigner({
     ...common,
     keys: loadLogKeys({
@@ -55,20 +47,11 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
     isShared: settings.EVENTSTORE_URL !== undefined,
     onProblem: (why) => log.warn({ why }, 'the transparency log is not signed'),
   })
-  const { cosigner, anchorer, timestamper } = openVouchers(deps, writer, {
-    ...common,
-    promised: (limit) => checkpoints.range({ prefix: PROMISED_PREFIX, limit }),
-  })
   const sealer = openSealer(deps, row)
   const leases = openLeases(deps, 'log', 1)
   let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
   const workOn = async (signal: AbortSignal): Promise<void> =>
-    void (await Promise.all([
-      signer.run(signal),
-      cosigner?.run(signal),
-      timestamper?.run(signal),
-      sealer.run(signal),
-    ]))
+    void (await Promise.all([signer.run(signal), sealer.run(signal)]))
 
   /** Signs while this process holds the lease. */
   const signInTurn = (signal: AbortSignal): Promise<void> =>
@@ -93,7 +76,6 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
       ...views,
       openOrigin: (origin: string, reason: string) => signer.openOrigin(origin, reason),
     },
-    signLine: signer.signLine,
     /** Days as files. */
     sealed: sealer,
     /** The reason why it is not signed at the moment. */
@@ -104,8 +86,6 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
       await Promise.race([projector.caughtUp(), ended(signal)])
       await Promise.all([
         signer.follow(signal),
-        // Only the process that settles has the wallet, and another one may hold the lease.
-        anchorer?.run(signal),
         settings.ROLES.includes('projector') ? signInTurn(signal) : undefined,
       ])
     },
@@ -129,46 +109,6 @@ function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, 
 }
 
 type Row = (key: string) => JsonObject | undefined
-
-/** Witnesses, the chain and calendars vouch for checkpoints, as the settings say. */
-function openVouchers(
-  { settings, log }: LogDeps,
-  writer: () => Settler['write'],
-  common: Omit<ConstructorParameters<typeof Cosigner>[0], 'policy' | 'fetch' | 'onProblem'> & {
-    readonly promised: (limit: number) => readonly { readonly row: JsonObject }[]
-  },
-) {
-  const { LOG_ANCHOR_MINUTES: minutes, LOG_CALENDARS: calendars, LOG_POLICY: policy } = settings
-  return {
-    cosigner:
-      policy === undefined
-        ? undefined
-        : new Cosigner({
-            ...common,
-            policy: loadPolicy(policy, { isAsked: true }),
-            fetch,
-            onProblem: (witness, why) => log.warn({ witness, why }, 'a witness does not cosign'),
-          }),
-    anchorer:
-      minutes === undefined
-        ? undefined
-        : createAnchorer({
-            ...common,
-            writer,
-            isCosigned: policy !== undefined,
-            everyMs: minutes * MINUTE_MS,
-            onProblem: (why) => log.warn({ why }, 'a checkpoint is not put on the chain'),
-          }),
-    timestamper:
-      calendars &&
-      new Timestamper({
-        ...common,
-        calendars,
-        fetch,
-        onProblem: (calendar, why) => log.warn({ calendar, why }, 'a calendar does not stamp'),
-      }),
-  }
-}
 
 function originOf({ PUBLIC_URL }: Settings, { logId }: Platform): string {
   return PUBLIC_URL === undefined ? `signal-service/${logId}` : `${new URL(PUBLIC_URL).host}/log`

@@ -1,6 +1,6 @@
 import type { AccountAnswer, SessionsAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { AppRow, MachineAnswer } from '../../../contracts/oauth.ts'
+import type { AppRow } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
@@ -84,8 +84,6 @@ export interface AccountLook {
   readonly apps: readonly AppRow[]
   /** The first of its webhooks; undefined where there are none at all. */
   readonly webhooks: Webhooks | undefined
-  /** A client for a machine that was made just now. */
-  readonly machine?: MachineAnswer | undefined
   readonly state: FormState
   readonly after: string | undefined
   /** Cursor of the page of payments. */
@@ -129,7 +127,7 @@ ${tiles([
 ${planPart(look)}
 ${keysPart(look)}
 ${sessionsPart(look)}
-${appsPart(look)}
+${appsPart(look.apps)}
 ${look.webhooks !== undefined && endpointsPart(look.webhooks)}
 ${usagePart(usage, after)}
 ${paymentsPart(look)}
@@ -203,15 +201,15 @@ ${table('Sessions, oldest first', sessions, {
 ${sessions.length > 1 && action('/account/sessions/end', 'End all others', { tone: 'bad', question })}`
 }
 
-function appsPart({ apps, machine, state }: AccountLook): Html {
+function appsPart(apps: readonly AppRow[]): Html {
   const rows = table('Let in with access tokens, not with keys', apps, {
     Program: ({ name }) => (name === '' ? 'without a name' : name),
     'Known by': ({ redirect_host: host, client_id: id }) =>
-      html`${host ?? 'a machine'}<br><small><code>${id}</code></small>`,
+      html`${host}<br><small><code>${id}</code></small>`,
     May: ({ scopes }) => scopes.join(', '),
     Since: ({ created_at }) => time(created_at),
-    'Shut out': ({ id, kind, name }) =>
-      action('/account/apps/end', kind === 'app' ? 'End' : 'Remove', {
+    'Shut out': ({ id, name }) =>
+      action('/account/apps/end', 'End', {
         tone: 'bad',
         fields: { id },
         question: `Shut ${name} out? It is refused from then on.`,
@@ -219,12 +217,7 @@ function appsPart({ apps, machine, state }: AccountLook): Html {
       }),
   })
   return html`<h2 id="apps">Programs that act for you</h2>
-${machine !== undefined && note(html`<p><strong>The client “${machine.name}”.</strong> Its secret is shown this once; only its hash is kept.</p>${copyable(machine.client_id, 'The id of the client')}${machine.client_secret !== null && copyable(machine.client_secret, 'The secret of the client')}`, 'good')}
-${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}
-<form method="post" action="/account/apps" class="row">
-${input(state, 'name', { label: 'Name of a new client for a machine', maxLength: LIMITS.keyLabelCharacters })}
-<button type="submit">Make a client</button>
-</form>`
+${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}`
 }
 
 function usagePart({ days, debits, next }: UsageAnswer, after: string | undefined): Html {

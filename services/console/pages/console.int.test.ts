@@ -17,7 +17,6 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const MISSING = CHROMIUM === undefined ? ': skipped, Chromium is not installed' : ''
 /** Pictures of all pages are left here for people to look at; never in the project. */
 const SCREENSHOTS = process.env.SCREENSHOTS ?? join(tmpdir(), 'signal-service-pages')
-const TOKEN = 'operator-token-for-tests'
 /** The parts of the checker's answer that a failure prints. */
 interface AxeResult {
   readonly violations: readonly {
@@ -83,7 +82,6 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
         TIMEFRAMES: '1m,15m,1h',
         MARKET_SPEED: '60',
         WEBHOOKS_ALLOW_PRIVATE: 'true',
-        OPERATOR_TOKEN: TOKEN,
       }),
       chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] }),
     ])
@@ -160,14 +158,11 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     for (const [name, path] of [
       ['series', '/series/SIM/BTC/1m'],
       ['track-record', '/track-record'],
-      ['status', '/status'],
       ['sign-in', '/account'],
       ['not-found', '/nowhere'],
-      ['operator-sign-in', '/operator'],
       ['verify', proof ?? '/'],
       ['docs', '/docs/quotas'],
       ['docs-index', '/docs'],
-      ['openapi', '/openapi'],
       ['board-filtered', '/?coin=BTC&timeframe=1m'],
       ['track-record-filtered', '/track-record?timeframe=1m&coin=BTC'],
       ['verify-unknown', '/verify/0190a000-0000-8000-8000-000000000002'],
@@ -292,14 +287,6 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     expect(await page.inputValue('#status')).toBe('disabled')
     found.push(...(await faults('webhooks-filtered')))
     expect(found).toEqual([])
-  })
-
-  test('the operator sees how it is doing', async () => {
-    await show('/operator')
-    await page.fill('#token', TOKEN)
-    await page.keyboard.press('Enter')
-    await page.waitForSelector('h2')
-    expect(await faults('operator')).toEqual([])
   })
 
   test('pages that take a program, a payment or an end to be seen have no fault', async () => {

@@ -29,7 +29,7 @@ export function docsIndexPage(pages: readonly DocPage[]): Page {
   )
   return htmlPage(
     'Documentation',
-    `<h1>Documentation</h1>\n<p class="dim">Information, not advice. Every operation with its fields is described at ${link('/openapi', '/openapi')}.</p>\n${groups.join('\n')}`,
+    `<h1>Documentation</h1>\n<p class="dim">Information, not advice. Every operation with its fields is described at ${link('/openapi.json', '/openapi.json')}.</p>\n${groups.join('\n')}`,
   )
 }
 

@@ -86,7 +86,7 @@ ${head}
 <main id="main">
 ${body}
 </main>
-<footer class="foot">Information, not advice. signal-service ${frame.version} · <a href="/status">Status</a> · <a href="/docs">Documentation</a> · <a href="/openapi">HTTP interface</a> · <a href="/docs/privacy">Privacy</a></footer>
+<footer class="foot">Information, not advice. signal-service ${frame.version} · <a href="/docs">Documentation</a> · <a href="/openapi.json">HTTP interface</a> · <a href="/docs/privacy">Privacy</a></footer>
 </body>
 </html>
 `)

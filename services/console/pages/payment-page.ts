@@ -1,7 +1,7 @@
 import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { copyable, facts, PAYMENT_TONES, tag, time, whole } from './parts.ts'
+import { facts, PAYMENT_TONES, tag, time, whole } from './parts.ts'
 
 /** The page of a payment; the id is all that it takes to see it. */
 export const paymentPath = (id: string): string => `/account/payments/${id}`
@@ -10,7 +10,7 @@ const hash = (text: string | null): Html | string => (text === null ? '—' : ht
 
 /** One payment for people, as a receipt to keep or print. */
 export function paymentPage(payment: PaymentAnswer): Page {
-  const { id, state, reason, refund, receipt, credit_left_usdc: credit, next_step: step } = payment
+  const { id, state, reason, refund, credit_left_usdc: credit, next_step: step } = payment
   return {
     title: `Payment of ${payment.amount_usdc} USDC`,
     at: '/account',
@@ -29,10 +29,6 @@ ${facts([
   ['Changed', time(payment.changed_at, 'second')],
   ['Id', hash(id)],
 ])}
-${
-  receipt !== undefined &&
-  html`<h2>Signed receipt</h2><p>It proves to others that this was paid and answered. <a href="/docs/paying#how-can-i-prove-what-was-offered-and-what-i-paid-for">How to check it</a></p>${copyable(receipt.signature, 'The signed receipt')}`
-}
 <p class="dim noprint">The same for programs: <a href="/x402/payments/${id}"><code>GET /x402/payments/${id}</code></a></p>`,
   }
 }

@@ -9,29 +9,19 @@ const COOKIE = '__Host-session'
 
 /** The credential that the console sends for the session of a request; undefined without a session. */
 export function sessionOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
-  const secret = cookieOf(headers.cookie, COOKIE)
-  return secret && `Session ${secret}`
-}
-
-export function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const part of (header ?? '').split(';')) {
-    const [given, value] = part.trim().split('=', 2)
-    if (given === name && value !== undefined && /^[!-~]{1,512}$/.test(value)) return value
+  for (const part of (headers.cookie ?? '').split(';')) {
+    const [name, secret] = part.trim().split('=', 2)
+    if (name === COOKIE && secret !== undefined && /^[!-~]{1,512}$/.test(secret)) return `Session ${secret}`
   }
   return undefined
 }
 
-const cookie = (name: string, value: string, seconds: number): string =>
-  `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
+const cookie = (value: string, seconds: number): string =>
+  `${COOKIE}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
 
 export const beginSession = (reply: FastifyReply, secret: string): FastifyReply =>
-  reply.header('set-cookie', cookie(COOKIE, secret, LIMITS.sessionMs / 1_000))
-export const endSession = (reply: FastifyReply): FastifyReply =>
-  reply.header('set-cookie', cookie(COOKIE, '', 0))
-
-/** A cookie for something else than a session, for so many seconds; none of them ends it. */
-export const setCookie = (reply: FastifyReply, name: string, value: string, seconds: number): FastifyReply =>
-  reply.header('set-cookie', cookie(name, value, seconds))
+  reply.header('set-cookie', cookie(secret, LIMITS.sessionMs / 1_000))
+export const endSession = (reply: FastifyReply): FastifyReply => reply.header('set-cookie', cookie('', 0))
 
 /**
  * Refuses a form that a page of another site has sent. Browsers say where a form comes from; what says nothing is

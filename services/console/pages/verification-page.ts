@@ -62,7 +62,7 @@ function proofPart({ event, hash, outcome }: VerificationAnswer): Html {
   return html`<p role="status" data-proof="${file}" data-hash="${hash}"></p>
 <p><a href="${file}">The proof file</a> shows that the log holds it${outcome !== null && html`, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
 <pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${event.id}.tlog-proof --vkey "$VKEY"</pre>
-<p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> and <a href="/log/witnesses">its witnesses</a> are for.</p>
+<p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> is for.</p>
 `
 }
 

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type {
   AttemptAnswer,
   attemptsAnswerSchema,
@@ -9,7 +8,7 @@ import type {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { action, EMPTY_FORM, type FormState, input, refusalNote, select } from './forms.ts'
+import { action, type FormState, input, refusalNote, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
@@ -174,7 +173,7 @@ ${pager(path, after, attempts.next, { others: { ...sought }, at: '#deliveries' }
 ${replayPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
-<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
+<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi.json">all of it</a>.</p>`,
   }
 }
 

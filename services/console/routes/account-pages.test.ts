@@ -101,7 +101,6 @@ async function start(): Promise<FastifyInstance> {
       accounts: {
         accounts,
         quotaOf: async () => QUOTA,
-        grantCalls: async () => undefined,
         signInRequests: attempts,
         signInTries: attempts,
         clientDocuments: attempts,

@@ -9,7 +9,7 @@ import type {
 } from '../../../contracts/account-answers.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
+import type { AppsAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
@@ -130,17 +130,12 @@ export const accountPages: FastifyPluginAsyncZod<AccountPagesOptions> = async (a
     return endSession(reply).redirect('/', 303)
   })
 
-  /** A form that makes something, which is shown this once. */
-  const making = (path: string, field: string, shownOf: (body: never) => Parameters<typeof sendAccount>[2]) =>
-    app.post(`/account/${path}`, async (request, reply) => {
-      const typed = { [field]: textOf(formOf(request), field) }
-      const body = path === 'apps' ? { ...typed, scopes: ['calls'] } : typed
-      const made = await client.ask<never>(request, { method: 'POST', path: `/api/${path}`, body })
-      if (made.isOk) return sendAccount(request, reply, shownOf(made.body))
-      return sendAccount(request, reply, { state: { typed, refusal: made.refusal } })
-    })
-  making('keys', 'label', (issued: SignInAnswer) => ({ issued }))
-  making('apps', 'name', (machine: MachineAnswer) => ({ machine }))
+  app.post('/account/keys', async (request, reply) => {
+    const typed = { label: textOf(formOf(request), 'label') }
+    const made = await client.ask<SignInAnswer>(request, { method: 'POST', path: '/api/keys', body: typed })
+    const more = made.isOk ? { issued: made.body } : { state: { typed, refusal: made.refusal } }
+    return sendAccount(request, reply, more)
+  })
 
   /** A button that ends one thing, or, without an id, all sessions but the one that asks. */
   const ending = (path: 'keys' | 'sessions' | 'apps', verb: string) =>
@@ -185,9 +180,9 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
   return async (
     request: FastifyRequest,
     reply: FastifyReply,
-    more: Partial<Pick<AccountLook, 'after' | 'paid' | 'state' | 'issued' | 'machine'>> = {},
+    more: Partial<Pick<AccountLook, 'after' | 'paid' | 'state' | 'issued'>> = {},
   ): Promise<FastifyReply> => {
-    const { state = EMPTY_FORM, issued, machine, after, paid } = more
+    const { state = EMPTY_FORM, issued, after, paid } = more
     const ask = <Body>(path: string) => client.must<Body>(request, { path })
     const has = (url: string): boolean => app.hasRoute({ method: 'GET', url })
     const [account, usage, { apps }, { sessions }, payments, webhooks] = await Promise.all([
@@ -202,7 +197,7 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
         ? ask<Webhooks>(address('/api/webhooks', { status: 'all', limit: ROWS }))
         : undefined,
     ])
-    const look = { account, usage, payments, webhooks, apps, machine, sessions, issued, state, after, paid }
+    const look = { account, usage, payments, webhooks, apps, sessions, issued, state, after, paid }
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
   }
 }

@@ -3,8 +3,8 @@ import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
+import { addressSite } from '../../http/client-address.ts'
 import { formOf } from '../../http/form-bodies.ts'
-import { askerOf } from '../../http/routes/oauth.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { textOf } from '../pages/forms.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
@@ -15,13 +15,14 @@ import type { PagesOptions } from './series-pages.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
   readonly accounts: Accounts
+  /** Limits how many documents of clients are fetched for one client address. */
   readonly clientDocuments: AttemptLimiter
   readonly addressOf: (request: FastifyRequest) => string
 }
 
 /** `/oauth/authorize`: a program sends its person here, who signs in and says whether it may act for the account. */
 export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, options) => {
-  const { client, frame, accounts } = options
+  const { client, frame, accounts, clientDocuments, addressOf } = options
   const { oauth } = accounts
   askToSignIn(app, options)
 
@@ -31,9 +32,12 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     reply: FastifyReply,
     query: string,
   ): Promise<AuthorizationRequest | undefined> {
-    const asker = askerOf(request, options)
+    const site = addressSite(addressOf(request))
     try {
-      const asked = await oauth.read({ parameters: formOf(query), authorization: undefined, asker })
+      const asked = await oauth.read(formOf(query), {
+        name: site,
+        admit: () => clientDocuments.take(site),
+      })
       if (asked.kind === 'ask') return asked.request
       sendPage(reply.code(400), frame(), backPage(asked.location))
     } catch (error) {

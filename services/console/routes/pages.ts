@@ -5,22 +5,19 @@ import { formOf } from '../../http/form-bodies.ts'
 import { usePageTurns } from '../page-turns.ts'
 import { accountPages } from './account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
-import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
 import { type PagesOptions, seriesPages, sparkRoutes } from './series-pages.ts'
-import { statusPages } from './status-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
 import { webhookPageRoutes } from './webhook-page-routes.ts'
 
 /** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
 export const pages: FastifyPluginAsyncZod<
-  PagesOptions &
-    OperatorPagesOptions & {
-      /** Undefined without accounts. */
-      readonly oauth: Omit<OAuthPagesOptions, keyof PagesOptions> | undefined
-      readonly hasWebhooks: boolean
-      /** Client address of a request. */
-      readonly addressOf: (request: FastifyRequest) => string
-    }
+  PagesOptions & {
+    /** Undefined without accounts. */
+    readonly oauth: Omit<OAuthPagesOptions, keyof PagesOptions> | undefined
+    readonly hasWebhooks: boolean
+    /** Client address of a request. */
+    readonly addressOf: (request: FastifyRequest) => string
+  }
 > = async (app, options) => {
   // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
   app.addContentTypeParser(
@@ -35,8 +32,6 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, visited)
   await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
-  await app.register(statusPages, visited)
-  await app.register(operatorPages, options)
   if (options.oauth !== undefined) {
     const { unmailedCode } = options.oauth.accounts
     await app.register(accountPages, { ...visited, unmailedCode })

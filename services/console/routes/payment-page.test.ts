@@ -26,13 +26,12 @@ const PAYMENT: Payment = {
   transaction: TRANSACTION,
 }
 
-test('a payment is a page for the holder of its id, with its signed receipt, and nothing for others', async () => {
+test('a payment is a page for the holder of its id, and nothing for others', async () => {
   const app = await createServer(
     serverOptions({
       accounts: {
         accounts: { identify: async () => ({ outcome: 'ABSENT' }) } as unknown as Accounts,
         quotaOf: () => Promise.reject(new Error('no quota here')),
-        grantCalls: async () => undefined,
         signInRequests: { take: async () => undefined },
         signInTries: { take: async () => undefined },
         clientDocuments: { take: async () => undefined },
@@ -43,18 +42,13 @@ test('a payment is a page for the holder of its id, with its signed receipt, and
           if (id === ID) return PAYMENT
           throw new ServiceError('payment_unknown', { message: `There is no payment ${id}.` })
         },
-        receipts: {
-          of: () => ({ format: 'jws', signature: 'eyJhbGciOiJFZERTQSJ9.e30.<script>' }),
-          didDocument: () => ({}),
-        },
       },
     }),
   )
   const shown = await app.inject(`/account/payments/${ID}`)
   expect(shown.statusCode).toBe(200)
-  for (const part of ['<h1>0.02 USDC for get_trade_call', TRANSACTION, PAYMENT.payer, '&lt;script&gt;'])
+  for (const part of ['<h1>0.02 USDC for get_trade_call', TRANSACTION, PAYMENT.payer])
     expect(shown.body).toContain(part)
-  expect(shown.body).not.toContain('<script>')
   expect((await app.inject(`/account/payments/${ID.replace('a', 'b')}`)).statusCode).toBe(404)
   expect((await app.inject('/account/payments/..%2f..%2foperator')).statusCode).toBeGreaterThanOrEqual(400)
   await app.close()

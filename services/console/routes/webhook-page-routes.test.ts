@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { aWebhookEdge, TOKEN, URL, type WebhookEdge } from '../../http/testing/webhook-edge.fixture.ts'
-import { createSign } from '../../webhooks/index.ts'
+import { aWebhookEdge, URL, type WebhookEdge } from '../../http/testing/webhook-edge.fixture.ts'
 
 const HOSTILE = '</pre><script>alert(1)</script>'
 let edge: WebhookEdge
@@ -169,20 +168,6 @@ test('deliveries are looked for by fields of their event, in the address and fur
   ])
     expect(sought.body).toMatch(shown)
   expect((await get(`${path}?coin=${encodeURIComponent(HOSTILE)}`)).statusCode).toBe(400)
-})
-
-test('the operator signs in with the token, which is in no cookie; without it nothing is told', async () => {
-  expect((await get('/operator', HOST)).body).toContain('name="token"')
-  const wrong = await post('/operator', [['token', `${TOKEN}x`]])
-  expect([wrong.statusCode, wrong.headers['set-cookie']]).toEqual([401, undefined])
-  const right = await post('/operator', [['token', TOKEN]])
-  expect(right.statusCode).toBe(303)
-  const cookie = String(right.headers['set-cookie']).split(';')[0] ?? ''
-  expect(cookie).not.toContain(TOKEN)
-  expect((await get('/operator', { ...HOST, cookie })).body).toContain('Endpoints to review')
-  const [name, value = ''] = cookie.split('=')
-  const later = `${name}=${Number(value.split('.')[0]) + 1}.${value.split('.')[1]}`
-  expect((await get('/operator', { ...HOST, cookie: later })).body).toContain('name="token"')
 })
 
 test('a replay is asked for by the form, shown with its progress, and cancelled', async () => {

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { RegimeShifted } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
@@ -164,35 +161,6 @@ describe('what a verdict follows on', () => {
     await recorderOn(store).record([draft(1, { regime: 'VOLATILE' })])
     await behind.record([draft(2, { regime: 'VOLATILE' })])
     expect(await previous(store)).toEqual([null, 'RANGING', 'VOLATILE'])
-  })
-
-  test('is known behind what a former release recorded, with its shift', async () => {
-    const store = openStore()
-    const {
-      previous: _none,
-      recordedLate: _either,
-      ...data
-    } = aVerdict({
-      ...series,
-      barClose: T0,
-      regime: 'VOLATILE',
-    })
-    const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = data
-    const meta = { correlationId: 'test', actor: 'engine' }
-    const shift = { exchange, coin, timeframe, verdictId, barClose, regime, confidence }
-    const events = [
-      { id: verdictId, type: 'VerdictRecorded', schema: 1, data, meta },
-      newEvent(RegimeShifted, {
-        id: '0190a000-0000-8000-8000-000000000002',
-        data: { ...shift, priorRegime: 'RANGING' },
-        meta,
-      }),
-    ]
-    await store.append(stream, events, { expected: 'no-stream' })
-    await recorderOn(store).record([draft(1, { regime: 'VOLATILE' })])
-    expect((await collect(store.read(stream)))[2]?.data).toMatchObject({
-      previous: { barClose: T0, regime: 'VOLATILE' },
-    })
   })
 })
 

@@ -101,7 +101,7 @@ export function createNewestAnswers(options: NewestAnswersOptions) {
      * newest verdict is here, and names the others. Undefined when a newer bar may have closed, nothing is known of the
      * series, or the tool needs more than verdicts.
      *
-     * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
+     * @throws ServiceError `invalid_request` for what no engine would answer either
      */
     async withoutEngine<Name extends ToolName>(tool: Name, request: ToolRequest<Name>) {
       if (tool === 'scan_trade_calls') {
@@ -146,7 +146,7 @@ async function scanNewest(
       },
     },
     // A process that computes knows these.
-    universes: { of: async () => universe, dayBefore: async () => undefined },
+    universes: { of: async () => universe },
     fundingOf: () => null,
     clock: () => newest.clock(),
     publicUrl,

@@ -41,7 +41,7 @@ describe('rankCalls', () => {
     fc.assert(
       fc.property(rows, request, fc.infiniteStream(fc.nat()), (given, wanted, shuffle) => {
         const found = given.map(({ coin, quoteVolume24h, change24h, reach, ...said }) => ({
-          entry: { coin, quoteVolume24h, change24h, openInterest: null },
+          entry: { coin, quoteVolume24h, change24h },
           verdict: aVerdict({ coin, ...said, forecast: reach && reaching(reach) }),
         }))
         const ranked = rankCalls(found, wanted, wanted.rank_by, 'https://x.example')
@@ -75,37 +75,15 @@ describe('rankCalls', () => {
 })
 
 describe('scannedCoins', () => {
-  const entry = (coin: string, quoteVolume24h: number, openInterest: number | null): UniverseEntry => ({
+  const entry = (coin: string, quoteVolume24h: number): UniverseEntry => ({
     coin,
     quoteVolume24h,
-    openInterest,
     change24h: null,
   })
-  const asked = (by: 'volume' | 'open_interest', count: number, floor = 0) => ({
-    universe_by: by,
-    top_n: count,
-    min_liquidity_usd: floor,
-  })
-  const universe = rankUniverse('HL', 0, [
-    entry('A', 1, 30),
-    entry('B', 3, null),
-    entry('C', 2, 30),
-    entry('D', 4, 7),
-  ])
-  const names = (by: 'volume' | 'open_interest', count: number) =>
-    scannedCoins(universe, asked(by, count))?.map(({ coin }) => coin)
+  const universe = rankUniverse('HL', 0, [entry('A', 1), entry('B', 3), entry('C', 2), entry('D', 4)])
+  const names = (count: number, floor = 0) =>
+    scannedCoins(universe, { top_n: count, min_liquidity_usd: floor }).map(({ coin }) => coin)
 
-  test('by volume', () => expect(names('volume', 3)).toEqual(['D', 'B', 'C']))
-  test('by open interest, those that have one, equal ones by volume', () =>
-    expect(names('open_interest', 9)).toEqual(['C', 'A', 'D']))
-  test('cannot be told where no coin has one', () => {
-    const silent = rankUniverse('SIM', 0, [entry('A', 1, null)])
-    expect(scannedCoins(silent, asked('open_interest', 5))).toBeUndefined()
-    expect(scannedCoins(rankUniverse('SIM', 0, []), asked('volume', 5))).toEqual([])
-  })
-  test('none that trade less than the floor, by either', () => {
-    const above = (by: 'volume' | 'open_interest') =>
-      scannedCoins(universe, asked(by, 9, 3))?.map(({ coin }) => coin)
-    expect([above('volume'), above('open_interest')]).toEqual([['D', 'B'], ['D']])
-  })
+  test('by volume', () => expect(names(3)).toEqual(['D', 'B', 'C']))
+  test('none that trade less than the floor', () => expect(names(9, 3)).toEqual(['D', 'B']))
 })

@@ -65,18 +65,14 @@ const scanRow = (
   verify_url: verifyUrl(publicUrl, verdict),
 })
 
-/** The coins that a scan looks at; undefined where the venue does not say what they are to be measured by. */
-export function scannedCoins(
+/** The coins that a scan looks at: the largest by volume, or by a lens. */
+export const scannedCoins = (
   { coins }: Pick<Universe, 'coins'>,
-  request: Pick<ScanTradeCallsRequest, 'universe_by' | 'top_n' | 'min_liquidity_usd'>,
+  request: Pick<ScanTradeCallsRequest, 'top_n' | 'min_liquidity_usd'>,
   lens?: Lens,
-): readonly UniverseEntry[] | undefined {
-  const byInterest = lens === undefined && request.universe_by === 'open_interest'
-  const known = byInterest ? coins.filter(({ openInterest }) => openInterest !== null) : coins
-  if (byInterest && known.length === 0) return undefined
-  const sizeOf = (entry: UniverseEntry): number =>
-    byInterest ? (entry.openInterest ?? 0) : (lens?.sizeOf({ entry }) ?? 0)
-  return known
+): readonly UniverseEntry[] => {
+  const sizeOf = (entry: UniverseEntry): number => lens?.sizeOf({ entry }) ?? 0
+  return coins
     .filter(({ quoteVolume24h }) => quoteVolume24h >= (request.min_liquidity_usd ?? 0))
     .toSorted((a, b) => byFigure(sizeOf(a), sizeOf(b)) || byQuoteVolume(a, b))
     .slice(0, request.top_n)

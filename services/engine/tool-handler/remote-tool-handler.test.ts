@@ -53,7 +53,7 @@ describe('a tool handler in another process', () => {
     ['get_trade_call', { coin: 'PEPE' }],
     ['get_trade_call', { coin: 'BTC', exchange: 'NYSE' }],
     ['get_market_regime', { coin: 'BTC', timeframe: '7m' }],
-    ['scan_trade_calls', { universe_by: 'open_interest' }],
+    ['scan_trade_calls', { rank_by: 'expected_return' }],
   ]
   test.each(refused)('refuses %s %j as one in this process does', async (tool, request) => {
     const { local, remote } = bothWays()
@@ -221,7 +221,6 @@ const ranking = (rankedAt: number): Universe => ({
   coins: ['BTC', 'ETH'].map((coin, index) => ({
     coin,
     quoteVolume24h: 1_000 - index,
-    openInterest: null,
     change24h: null,
   })),
 })
@@ -289,9 +288,9 @@ describe('the newest verdict in the log', () => {
     expect(scan.calls).toMatchObject([{ rank: 1, coin: 'BTC', call: 'BUY', verdict_id: verdict.verdictId }])
     expect(scan.errors).toMatchObject([{ coin: 'ETH', code: 'engine_unavailable' }])
     const wrong = await refusalOf(
-      remote.answer('scan_trade_calls', { universe_by: 'open_interest', timeframe: '1h' }),
+      remote.answer('scan_trade_calls', { rank_by: 'expected_return', timeframe: '1h' }),
     )
-    expect(wrong.code).toBe('open_interest_unavailable')
+    expect(wrong.code).toBe('invalid_request')
     now += HOUR_MS
     const late = await refusalOf(remote.answer('scan_trade_calls', { timeframe: '1h' }))
     expect(late.code).toBe('engine_unavailable')

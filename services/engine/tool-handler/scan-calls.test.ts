@@ -73,7 +73,6 @@ describe('scan_trade_calls', () => {
       universes: {
         of: async (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL', '1000PEPE', 'SUSD', 'GONE']),
         newest: () => undefined,
-        dayBefore: async () => undefined,
       },
       async follow(series, signal) {
         fixture.begun.push(series.coin)
@@ -111,13 +110,11 @@ describe('scan_trade_calls', () => {
           change.map((one, at) => ({
             coin: ['BTC', 'ETH', 'SOL'][at] ?? '',
             quoteVolume24h: 3_000_000 - 1_000_000 * at,
-            openInterest: null,
             change24h: null,
             ...one,
           })),
         ),
       newest: () => undefined,
-      dayBefore: async () => undefined,
     },
   })
   const scanWith = async (change: Partial<ToolHandlerOptions>, request: object) => {
@@ -133,11 +130,7 @@ describe('scan_trade_calls', () => {
   }
 
   test('takes and ranks coins by a lens, with its value in each row', async () => {
-    const market = told([
-      { change24h: -0.05, openInterest: 500 },
-      { change24h: 0.02, openInterest: 900 },
-      { change24h: 0.3, openInterest: 100 },
-    ])
+    const market = told([{ change24h: -0.05 }, { change24h: 0.02 }, { change24h: 0.3 }])
     const [gainers, losers] = [{ lens: 'gainers' }, { lens: 'losers' }]
     expect(await scanWith(market, { ...gainers, top_n: 2 })).toEqual([
       [
@@ -147,7 +140,6 @@ describe('scan_trade_calls', () => {
       null,
     ])
     expect(await scanWith(market, { ...losers, top_n: 1 })).toEqual([[['BTC', -0.05]], null])
-    expect(await scanWith(market, { lens: 'open_interest', limit: 1 })).toEqual([[['ETH', 900]], null])
     expect(await scanWith(market, { lens: 'volume', limit: 1 })).toEqual([[['BTC', 3_000_000]], null])
     expect((await scanWith(market, { lens: 'volatility', top_n: 2 }))[0]).toEqual([
       ['BTC', METRICS.atrPercent],
@@ -178,14 +170,13 @@ describe('scan_trade_calls', () => {
       ],
       'Of 2 of 3 coins `lens_value` is null: SIM does not say their price of 24 hours before.',
     ])
-    expect((await scanWith(market, { lens: 'open_interest' }))[1]).toMatch(/open interest\.$/)
     expect(await scanWith(market, { lens: 'rsi' }).catch(({ code }: ServiceError) => code)).toBe(
       'invalid_request',
     )
   })
 
-  test('funding and changes of open interest count either way, and come from what is known already', async () => {
-    const market = told([{ openInterest: 110 }, { openInterest: 80 }, { openInterest: 7 }])
+  test('funding counts either way, and comes from what is known already', async () => {
+    const market = told([{}, {}, {}])
     const rates = new Map([
       ['BTC', 0.1],
       ['ETH', -0.4],
@@ -198,29 +189,12 @@ describe('scan_trade_calls', () => {
       ['SOL', null],
     ])
     expect(note).toMatch(/^Of 1 of 3 coins .* no settlement of late is known here/)
-    const before = await told([
-      { openInterest: 100 },
-      { openInterest: 100 },
-      { openInterest: 0 },
-    ]).universes.of()
-    const changed = { universes: { ...market.universes, dayBefore: async () => before } }
-    expect(await scanWith(changed, { lens: 'open_interest_change' })).toEqual([
-      [
-        ['ETH', expect.closeTo(-0.2)],
-        ['BTC', expect.closeTo(0.1)],
-        ['SOL', null],
-      ],
-      expect.stringContaining('no ranking of a day before'),
-    ])
   })
 
   test('refuses what it cannot rank by, and names that do not exist', async () => {
     const { toolHandler } = setUpToolHandler()
     const scan = (request: object) => refusalOf(toolHandler.answer('scan_trade_calls', request))
-    expect(await scan({ universe_by: 'open_interest' })).toMatchObject({
-      code: 'open_interest_unavailable',
-      details: { exchange: 'SIM' },
-    })
+    expect(await scan({ universe_by: 'volume' })).toMatchObject({ code: 'invalid_request' })
     expect(await scan({ rank_by: 'expected_return' })).toMatchObject({ code: 'invalid_request' })
     expect(await scan({ exchange: 'NYSE' })).toMatchObject({ code: 'unknown_exchange' })
     expect(await scan({ exchange: 'OKX', timeframe: '1m' })).toMatchObject({

@@ -1,5 +1,4 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type {
@@ -11,7 +10,7 @@ import type { VerdictModel } from '../model/verdict-model.ts'
 import type { SeriesFinder } from './find-series.ts'
 import { type RankedCall, type Ranking, rankCalls, scannedCoins } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
-import { type LensSources, lensNote, openLens } from './scan-lens.ts'
+import { type FundingOf, lensNote, openLens } from './scan-lens.ts'
 import type { UniverseManager } from './universe-manager.ts'
 
 /**
@@ -38,8 +37,8 @@ export interface CallScannerOptions {
   readonly reader: {
     read(...asked: Parameters<SeriesReader['read']>): Promise<Pick<RankedCall, 'verdict' | 'metrics'>>
   }
-  readonly universes: Pick<UniverseManager, 'of' | 'dayBefore'>
-  readonly fundingOf: LensSources['fundingOf']
+  readonly universes: Pick<UniverseManager, 'of'>
+  readonly fundingOf: FundingOf
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   readonly publicUrl: () => string
@@ -54,8 +53,7 @@ export interface CallScannerOptions {
  *
  * @param deadline wall clock, Unix milliseconds
  * @param asker because of whom coins are followed that are not monitored
- * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`,
- *   `invalid_request`, `venue_unavailable`
+ * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `invalid_request`, `venue_unavailable`
  */
 export async function scanCalls(
   options: CallScannerOptions,
@@ -68,10 +66,8 @@ export async function scanCalls(
   const exchange = await finder.exchange(request.exchange)
   const timeframe = await finder.timeframe(exchange, request.timeframe)
   const universe = await universes.of(exchange)
-  const sources = { fundingOf, dayBefore: universes.dayBefore }
-  const lens = request.lens && (await openLens(request.lens, universe, sources))
+  const lens = request.lens && openLens(request.lens, universe, fundingOf)
   const entries = scannedCoins(universe, request, lens)
-  if (entries === undefined) throw openInterestUnavailableError(exchange)
 
   const found: RankedCall[] = []
   const errors: ScanTradeCallsResponse['errors'] = []
@@ -117,9 +113,3 @@ const floorNote = ({ exchange, coins: [largest] }: Universe): string =>
   largest === undefined
     ? `${exchange} lists no coin.`
     : `No coin is above min_liquidity_usd: the largest, ${largest.coin}, traded ${Math.floor(largest.quoteVolume24h)} in 24 hours.`
-
-const openInterestUnavailableError = (exchange: Exchange): ServiceError =>
-  new ServiceError('open_interest_unavailable', {
-    message: `${exchange} does not say the open interest of its coins; give universe_by "volume"`,
-    details: { exchange },
-  })

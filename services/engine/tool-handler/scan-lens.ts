@@ -1,4 +1,3 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Market } from '../../../contracts/series.ts'
 import type { ScanTradeCallsRequest } from '../../../contracts/tools/scan-trade-calls.ts'
 import type { Universe, UniverseEntry } from '../../../contracts/universe.ts'
@@ -12,13 +11,8 @@ export interface Seen {
   readonly metrics?: Pick<MarketMetrics, 'atrPercent'> | undefined
 }
 
-/** The figures of lenses beside those that a ranking of the exchange has. */
-export interface LensSources {
-  /** The newest settled rate of a market as a yearly fraction; null where none is known, or it is too old. */
-  readonly fundingOf: (market: Market) => number | null
-  /** The ranking of a day before the newest; undefined where there is none. */
-  readonly dayBefore: (exchange: Exchange) => Promise<Universe | undefined>
-}
+/** The newest settled rate of a market as a yearly fraction; null where none is known, or it is too old. */
+export type FundingOf = (market: Market) => number | null
 
 /** A figure by which a scan takes coins and ranks rows. */
 export interface Lens {
@@ -30,31 +24,23 @@ export interface Lens {
   readonly reason: string
 }
 
-/** @throws ServiceError those of the store */
-export async function openLens(
+export function openLens(
   name: LensName,
   { exchange }: Pick<Universe, 'exchange'>,
-  { fundingOf, dayBefore }: LensSources,
-): Promise<Lens> {
-  const before = name === 'open_interest_change' ? await dayBefore(exchange) : undefined
-  const interests = new Map(before?.coins.map(({ coin, openInterest }) => [coin, openInterest]))
+  fundingOf: FundingOf,
+): Lens {
   const valueOf = ({ entry, metrics }: Seen): number | null => {
     if (name === 'funding') return fundingOf({ exchange, coin: entry.coin })
     if (name === 'volatility') return metrics?.atrPercent ?? null
-    if (name === 'volume') return entry.quoteVolume24h
-    if (name === 'gainers' || name === 'losers') return entry.change24h
-    const { openInterest: now } = entry
-    if (name === 'open_interest' || now === null) return now
-    const then = interests.get(entry.coin) ?? 0
-    return then === 0 ? null : now / then - 1
+    return name === 'volume' ? entry.quoteVolume24h : entry.change24h
   }
   return {
     valueOf,
     sizeOf(seen) {
       const value = valueOf(seen)
       if (value === null) return Number.NEGATIVE_INFINITY
-      // Either direction of these is as telling as the other.
-      if (name === 'funding' || name === 'open_interest_change') return Math.abs(value)
+      // Either direction is as telling as the other.
+      if (name === 'funding') return Math.abs(value)
       return name === 'losers' ? -value : value
     },
     reason: REASONS[name].replace('VENUE', exchange),
@@ -67,9 +53,7 @@ const REASONS: Readonly<Record<LensName, string>> = {
   gainers: NO_CHANGE,
   losers: NO_CHANGE,
   volume: '',
-  open_interest: 'VENUE does not say their open interest',
   volatility: 'their ATR is not known here',
-  open_interest_change: 'VENUE does not say their open interest, or the log has no ranking of a day before',
 }
 
 /** Why values are null, where some are. */

@@ -50,7 +50,6 @@ export const universeOf = (exchange: Exchange, coins: readonly string[]): Univer
     coins.map((coin, index) => ({
       coin,
       quoteVolume24h: 1_000_000 / (index + 1),
-      openInterest: null,
       change24h: 0.01 * index,
     })),
   )
@@ -109,7 +108,6 @@ export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): Tool
     universes: {
       of: async (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL']),
       newest: (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL']),
-      dayBefore: async () => undefined,
     },
     fundingOf: () => null,
     follow,

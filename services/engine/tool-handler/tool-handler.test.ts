@@ -139,7 +139,6 @@ describe('names that do not exist', () => {
       universes: {
         of: async (exchange) => universeOf(exchange, []),
         newest: (exchange) => universeOf(exchange, ['SOL', 'GONE', 'BTC']),
-        dayBefore: async () => undefined,
       },
     })
     const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'pepeusdt' }))

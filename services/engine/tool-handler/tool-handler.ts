@@ -58,7 +58,7 @@ export interface ToolHandler {
    * @param request what the caller sent, unchecked
    * @param asker the payer, for whom series that are not monitored are followed; payers share the limit
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
-   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`, `open_interest_unavailable`,
+   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
    *   `venue_unavailable`, `engine_unavailable`, `shutting_down`
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
@@ -88,7 +88,7 @@ export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]
-  readonly universes: Pick<UniverseManager, 'of' | 'newest' | 'dayBefore'>
+  readonly universes: Pick<UniverseManager, 'of' | 'newest'>
   /**
    * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
    * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe } from '../../../contracts/universe.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createFakeClock, type FakeClock } from '../../../testing/time/fake-clock.fixture.ts'
@@ -33,7 +33,6 @@ const rankingOf = (exchange: Exchange, coins: string, at = time.now()): Universe
     coins.split('').map((coin, index) => ({
       coin,
       quoteVolume24h: 100 - index,
-      openInterest: null,
       change24h: null,
     })),
   )
@@ -75,29 +74,6 @@ describe('rankings', () => {
     ending.abort()
     await running
     expect(time.waiting()).toBe(0)
-  })
-
-  test('of a day before the newest are read from the log once an hour, and are none where there was none', async () => {
-    let reads = 0
-    const counted = {
-      ...store,
-      read: (...asked: Parameters<EventStore['read']>) => (reads++, store.read(...asked)),
-    }
-    const rank = async (exchange: Exchange) => rankingOf(exchange, 'AB')
-    const ending = new AbortController()
-    const manager = poolOf(rank, counted)
-    expect(await manager.dayBefore('SIM')).toBeUndefined()
-    const running = manager.run(['SIM'], ending.signal)
-    await time.advance(20 * HOUR_MS)
-    expect(await manager.dayBefore('SIM')).toBeUndefined()
-    for (let hour = 0; hour < 10; hour++) await time.advance(HOUR_MS)
-    const newest = manager.newest('SIM')?.rankedAt ?? 0
-    const before = reads
-    const asked = await Promise.all([1, 2, 3].map(() => manager.dayBefore('SIM')))
-    expect(asked.map((one) => newest - (one?.rankedAt ?? 0))).toEqual([DAY_MS, DAY_MS, DAY_MS])
-    expect(reads - before).toBe(1)
-    ending.abort()
-    await running
   })
 
   test('of one hour are recorded once, over a restart too, unless the coins have changed', async () => {

@@ -4,7 +4,7 @@ import { decodeEvent, UniverseRanked } from '../../../contracts/event-catalogue.
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -40,15 +40,8 @@ interface Head {
   readonly universe: Universe | undefined
 }
 
-/** Rankings in which that of a day before is looked for: they are hourly, and more where coins come and go. */
-const DAY_OF_RANKINGS = 64
-/** By how much it may be older than a day: an hour or so that was missed. */
-const OLDER_BY_MS = 2 * HOUR_MS
-
 interface State {
   head: Head | undefined
-  /** The ranking of a day before the head, once it was asked for. */
-  before: Promise<Universe | undefined> | undefined
   renewing: Promise<Universe> | undefined
   problem: string | undefined
 }
@@ -67,7 +60,7 @@ export function createUniverseManager(options: UniverseManagerOptions) {
   const states = new Map<Exchange, State>()
 
   function stateOf(exchange: Exchange): State {
-    const nothing = { head: undefined, before: undefined, renewing: undefined, problem: undefined }
+    const nothing = { head: undefined, renewing: undefined, problem: undefined }
     const state = states.get(exchange) ?? nothing
     states.set(exchange, state)
     return state
@@ -140,13 +133,6 @@ export function createUniverseManager(options: UniverseManagerOptions) {
         return recorded
       }
     },
-    /**
-     * The ranking of a day before the newest, to tell changes by; undefined where the log has none. The log is read once
-     * an hour, however often it is asked for.
-     *
-     * @throws ServiceError those of the store
-     */
-    dayBefore: (exchange: Exchange) => keptDayBefore(store, exchange, stateOf(exchange)),
     newest: (exchange: Exchange): Universe | undefined => states.get(exchange)?.head?.universe,
     /** The reason for which the ranking of an exchange cannot be renewed now. */
     problem: (exchange: Exchange): string | undefined => states.get(exchange)?.problem,
@@ -177,7 +163,6 @@ async function record(
   })
   const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
   state.head = head
-  state.before = undefined
   return head.universe ?? ranked
 }
 
@@ -205,29 +190,6 @@ export const recordedUniverse = async (
   store: Pick<EventStore, 'read'>,
   exchange: Exchange,
 ): Promise<Universe | undefined> => (await readHead(store, exchange)).universe
-
-const keptDayBefore = (store: Pick<EventStore, 'read'>, exchange: Exchange, state: State) =>
-  (state.before ??= readDayBefore(store, exchange, state))
-
-async function readDayBefore(
-  store: Pick<EventStore, 'read'>,
-  exchange: Exchange,
-  state: State,
-): Promise<Universe | undefined> {
-  const latest = (state.head?.universe?.rankedAt ?? Number.NEGATIVE_INFINITY) - DAY_MS
-  try {
-    const rankings = { direction: 'backwards', limit: DAY_OF_RANKINGS } as const
-    for await (const recorded of store.read(universeStream(exchange), rankings)) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'UniverseRanked' || event.data.rankedAt > latest) continue
-      return event.data.rankedAt >= latest - OLDER_BY_MS ? event.data : undefined
-    }
-  } catch (error) {
-    state.before = undefined
-    throw error
-  }
-  return undefined
-}
 
 async function readHead(store: Pick<EventStore, 'read'>, exchange: Exchange): Promise<Head> {
   for await (const recorded of store.read(universeStream(exchange), { direction: 'backwards', limit: 1 })) {

@@ -4,8 +4,6 @@ import { z } from 'zod'
 import { ERRORS } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { START } from '../../../contracts/position.ts'
-import { schemaLines } from '../../console/openapi/schema-lines.ts'
-import { PAGE_POLICY } from '../../console/pages/layout.ts'
 import { serverOfEveryRoute } from '../testing/every-route.fixture.ts'
 import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
@@ -66,7 +64,6 @@ const ANSWERED = {
   'GET /api/track-record/coins': '/api/track-record/coins?timeframe=1h',
   'GET /api/regime-shifts': '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h',
   'GET /api/markets': '/api/markets?coin=BTC',
-  'GET /api/status': '/api/status',
   'GET /': '/',
   'GET /openapi.json': '/openapi.json',
   'GET /livez': '/livez',
@@ -247,43 +244,5 @@ describe('schemas', () => {
     const schema = z.toJSONSchema(z.object({ data: z.record(z.string(), z.json()) })) as JsonObject
     expect(JSON.stringify(schema)).toContain('$ref')
     expect(JSON.stringify(readableSchema(schema))).not.toMatch(/\$ref|\$defs/)
-  })
-
-  test('are told field by field', () => {
-    const schema = z.toJSONSchema(
-      z.object({
-        call: z.enum(['BUY', 'SELL']),
-        rows: z.array(z.object({ n: z.int().min(1).max(9).nullable().describe('How many') })).optional(),
-      }),
-    ) as JsonObject
-    expect(schemaLines(schema)).toEqual([
-      { path: 'call', type: '"BUY" | "SELL"', isRequired: true, description: '' },
-      { path: 'rows', type: 'object[]', isRequired: false, description: '' },
-      { path: 'rows[].n', type: 'integer 1–9 | null', isRequired: true, description: 'How many' },
-    ])
-  })
-})
-
-describe('GET /openapi', () => {
-  test('is a page of every operation that loads nothing and runs nothing', async () => {
-    const response = await app.inject('/openapi')
-    expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(response.headers['content-security-policy']).toBe(PAGE_POLICY)
-    expect(response.body).not.toMatch(
-      /<style|<img|\bon[a-z]+=|url\(|@import|<script(?! type="module" src="\/assets\/)/,
-    )
-    for (const { path, operation } of operations()) {
-      expect(response.body).toContain(`id="${operation.operationId}"`)
-      expect(response.body).toContain(`<code>${path}</code>`)
-    }
-  })
-
-  test('leads nowhere but into this service', async () => {
-    const { body } = await app.inject('/openapi')
-    const targets = [...body.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target)
-    for (const target of targets) {
-      expect(target).toMatch(/^[#/]/)
-      if (target.startsWith('#')) expect(body).toContain(`id="${target.slice(1)}"`)
-    }
   })
 })

@@ -98,7 +98,6 @@ beforeEach(async () => {
   await app.register(operatorAccountRoutes, {
     accounts,
     quotaOf,
-    grantCalls: record('grantCalls', undefined),
     operatorToken: TOKEN,
   })
 })
@@ -353,29 +352,15 @@ describe('the operator', () => {
     ])
   })
 
-  test('grants calls or a plan, and nothing in between', async () => {
+  test('grants a plan, and nothing else', async () => {
     const grant = (payload: object) => operator('POST', `/operator/accounts/${ACCOUNT}/grant`, payload)
-    expect((await grant({ calls: 500, reason: 'an outage' })).json()).toMatchObject({ quota: QUOTA })
-    expect(asked.find(([name]) => name === 'grantCalls')).toEqual([
-      'grantCalls',
-      VIEW.payer,
-      500,
-      'an outage',
-      expect.any(String),
-    ])
-    expect((await grant({ tier: 'pro' })).statusCode).toBe(200)
+    expect((await grant({ tier: 'pro' })).json()).toMatchObject({ quota: QUOTA })
     expect(asked.find(([name]) => name === 'startPlan')?.slice(1, 3)).toEqual([
       ACCOUNT,
       { tier: 'pro', source: 'operator' },
     ])
     asked = []
-    for (const wrong of [
-      {},
-      { calls: 0, reason: 'x' },
-      { calls: 5 },
-      { tier: 'gold' },
-      { tier: 'pro', calls: 1 },
-    ]) {
+    for (const wrong of [{}, { calls: 5, reason: 'x' }, { tier: 'gold' }, { tier: 'pro', calls: 1 }]) {
       expect((await grant(wrong)).statusCode).toBe(400)
     }
     expect(asked).toEqual([])

@@ -3,44 +3,32 @@ import { z } from 'zod'
 import { ERRORS, isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
-import type { AttemptLimiter, ClientRequest, OAuth } from '../../accounts/index.ts'
-import { addressSite } from '../client-address.ts'
+import type { ClientRequest, OAuth } from '../../accounts/index.ts'
 import { formOf } from '../form-bodies.ts'
 import { anyObject, type Operation, operationsOf, revalidated } from '../openapi/operation.ts'
 import { sendPublic } from '../send-public.ts'
 
-export interface OAuthRoutesOptions {
-  readonly oauth: OAuth
-  /** Limits how many documents of clients are fetched for one client address. */
-  readonly clientDocuments: AttemptLimiter
-  readonly addressOf: (request: FastifyRequest) => string
-}
-
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 const describe = operationsOf({ tag: 'account' })
-const tokens = describe(
-  'token',
-  'Change a code, a refresh token or the proof of a machine into an access token (RFC 6749)',
-  {
-    description:
-      'Parameters as a form. Refusals are `{error, error_description}` in the words of OAuth; see the page about OAuth.',
-    answers: {
-      200: {
-        description: 'Tokens',
-        content: {
-          'application/json': z.object({
-            access_token: z.string(),
-            token_type: z.literal('Bearer'),
-            expires_in: z.int(),
-            refresh_token: z.string().optional(),
-            scope: z.string(),
-          }),
-        },
+const tokens = describe('token', 'Change a code or a refresh token into an access token (RFC 6749)', {
+  description:
+    'Parameters as a form. Refusals are `{error, error_description}` in the words of OAuth; see the page about OAuth.',
+  answers: {
+    200: {
+      description: 'Tokens',
+      content: {
+        'application/json': z.object({
+          access_token: z.string(),
+          token_type: z.literal('Bearer'),
+          expires_in: z.int(),
+          refresh_token: z.string().optional(),
+          scope: z.string(),
+        }),
       },
     },
   },
-)
+})
 const revocation = describe('revokeToken', 'Give a token back, which ends what it belongs to (RFC 7009)', {
   answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
 })
@@ -52,8 +40,7 @@ export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
  * OAuth for programs: what they find it by (RFC 9728, RFC 8414), where they change codes into tokens (RFC 6749), and
  * where they give them back (RFC 7009). Refusals are in OAuth's own words.
  */
-export const oauthRoutes: FastifyPluginAsync<OAuthRoutesOptions> = async (app, options) => {
-  const { oauth } = options
+export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async (app, { oauth }) => {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
@@ -79,31 +66,21 @@ export const oauthRoutes: FastifyPluginAsync<OAuthRoutesOptions> = async (app, o
   ): Promise<FastifyReply> {
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
     try {
-      return await reply.send(await work(clientRequest(request, options)))
+      return await reply.send(await work(clientRequest(request)))
     } catch (error) {
       return refuse(request, reply, error)
     }
   }
 }
 
-/** For whom documents of clients are looked up: a site takes its turn with others, and has so many in an hour. */
-export function askerOf(
-  request: FastifyRequest,
-  { clientDocuments, addressOf }: Pick<OAuthRoutesOptions, 'clientDocuments' | 'addressOf'>,
-): ClientRequest['asker'] {
-  const name = addressSite(addressOf(request))
-  return { name, admit: () => clientDocuments.take(name) }
-}
-
 /** A request of a client with its parameters, which come as a form (RFC 6749 §3.2). */
-function clientRequest(request: FastifyRequest, options: Parameters<typeof askerOf>[1]): ClientRequest {
+function clientRequest(request: FastifyRequest): ClientRequest {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')) {
     throw new OAuthError('invalid_request', 'parameters are sent as application/x-www-form-urlencoded')
   }
   return {
     parameters: request.body as ClientRequest['parameters'],
     authorization: request.headers.authorization,
-    asker: askerOf(request, options),
   }
 }
 
@@ -171,14 +148,8 @@ const serverMetadata = (issuer: string): object => ({
   scopes_supported: SCOPES,
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
-  token_endpoint_auth_methods_supported: [
-    'none',
-    'private_key_jwt',
-    'client_secret_basic',
-    'client_secret_post',
-  ],
-  token_endpoint_auth_signing_alg_values_supported: ['ES256', 'ES384', 'PS256', 'RS256', 'EdDSA', 'Ed25519'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_methods_supported: ['none'],
   revocation_endpoint_auth_methods_supported: ['none'],
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,

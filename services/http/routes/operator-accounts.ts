@@ -20,8 +20,6 @@ import { labelSchema } from './accounts.ts'
 export interface OperatorAccountRoutesOptions {
   readonly accounts: Accounts
   readonly quotaOf: (payer: Payer) => Promise<QuotaBlock>
-  /** Gives a payer further calls in its window. */
-  readonly grantCalls: (payer: Payer, calls: number, reason: string, requestId: string) => Promise<unknown>
 }
 
 const accountId = z.uuid().toLowerCase()
@@ -33,15 +31,6 @@ const createKeySchema = z.strictObject({
   tier: tierSchema.optional(),
   label: labelSchema.default('operator'),
 })
-
-/** A plan, or further calls in the window that runs. */
-const grantSchema = z.union([
-  z.strictObject({ tier: tierSchema }),
-  z.strictObject({
-    calls: z.int().min(1).max(1_000_000),
-    reason: z.string().trim().min(1).max(200),
-  }),
-])
 
 const listSchema = z.strictObject({
   after: accountId.optional(),
@@ -106,15 +95,10 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
   const show = { params: idParams, response: { 200: accountAnswerSchema } }
   app.get('/operator/accounts/:id', { schema: show }, async ({ params }) => answerFor(params.id))
 
-  const grant = { ...show, body: grantSchema }
+  const grant = { ...show, body: z.strictObject({ tier: tierSchema }) }
   app.post('/operator/accounts/:id/grant', { schema: grant }, async (request) => {
     const { body, params } = request
-    if ('tier' in body) {
-      await accounts.startPlan(params.id, { tier: body.tier, source: 'operator' }, operatorOrigin(request))
-    } else {
-      const { payer } = await accounts.show(params.id)
-      await options.grantCalls(payer, body.calls, body.reason, request.id)
-    }
+    await accounts.startPlan(params.id, { tier: body.tier, source: 'operator' }, operatorOrigin(request))
     return answerFor(params.id)
   })
 

@@ -55,8 +55,6 @@ beforeEach(async () => {
       list: record('list', () => rows),
       show: record('show', () => paymentOf(ID)),
       refund: record('refund', () => paymentOf(ID)),
-      block: record('block', () => undefined),
-      unblock: record('unblock', () => undefined),
     }
   app = await createServer(
     serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
@@ -76,8 +74,6 @@ test.each([
   ['GET', '/operator/payments'],
   ['GET', `/operator/payments/${ID}`],
   ['POST', `/operator/payments/${ID}/refund`],
-  ['POST', `/operator/payers/${PAYER}/block`],
-  ['POST', `/operator/payers/${PAYER}/unblock`],
 ] as const)('%s %s is the operator’s', async (method, url) => {
   for (const response of [
     await ask(method, url, {}, 'sk_live_x'),
@@ -159,17 +155,4 @@ describe('a refund', () => {
     const response = await refund()
     expect([response.statusCode, response.json().message]).toEqual([409, 'nothing was paid'])
   })
-})
-
-test('a payer is blocked and unblocked, with a reason', async () => {
-  const spelled = `0x${'AB'.repeat(20)}`
-  const blocked = await ask('POST', `/operator/payers/${spelled}/block`, { reason: 'abuse' })
-  expect(blocked.json()).toEqual({ payer: PAYER, is_blocked: true })
-  const unblocked = await ask('POST', `/operator/payers/${spelled}/unblock`, { reason: 'paid by hand' })
-  expect(unblocked.json()).toEqual({ payer: PAYER, is_blocked: false })
-  expect(asked).toEqual([
-    ['block', PAYER, 'abuse', ORIGIN],
-    ['unblock', PAYER, 'paid by hand', ORIGIN],
-  ])
-  expect((await ask('POST', `/operator/payers/${PAYER}/block`, {})).statusCode).toBe(400)
 })

@@ -3,24 +3,18 @@ import { z } from 'zod'
 import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
-import {
-  payerAnswerSchema,
-  paymentAnswerSchema,
-  paymentsAnswerSchema,
-} from '../../../contracts/payment-answers.ts'
+import { paymentAnswerSchema, paymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OperatorPaymentRoutesOptions {
-  readonly paymentAdmin: Pick<PaymentAdmin, 'list' | 'show' | 'refund' | 'block' | 'unblock'>
+  readonly paymentAdmin: Pick<PaymentAdmin, 'list' | 'show' | 'refund'>
 }
 
 const paymentId = z.uuid().toLowerCase()
 const idParams = z.strictObject({ id: paymentId })
-const payerParams = z.strictObject({ address: addressSchema })
-const reason = z.string().trim().min(1).max(200)
 
 const listSchema = z.strictObject({
   state: z.enum(PAYMENT_STATES).optional(),
@@ -36,7 +30,7 @@ const refundSchema = z.strictObject({
     .regex(USDC_TEXT, 'must be an amount of USDC with at most six decimals, as text: "0.02"')
     .transform(parseUsdc)
     .refine((value) => value > 0n, 'must be more than nothing'),
-  reason,
+  reason: z.string().trim().min(1).max(200),
 })
 
 /** Payments for the operator, under `/operator`: by the owner's socket or with the operator's token. */
@@ -62,21 +56,5 @@ export const operatorPaymentRoutes: FastifyPluginAsyncZod<
     const { transaction, usdc: value, reason: why } = request.body
     const sent = { transaction, value, reason: why }
     return toPaymentAnswer(await admin.refund(request.params.id, sent, operatorOrigin(request)))
-  })
-
-  const trust = {
-    params: payerParams,
-    body: z.strictObject({ reason }),
-    response: { 200: payerAnswerSchema },
-  }
-  app.post('/operator/payers/:address/block', { schema: trust }, async (request) => {
-    const { address: payer } = request.params
-    await admin.block(payer, request.body.reason, operatorOrigin(request))
-    return { payer, is_blocked: true }
-  })
-  app.post('/operator/payers/:address/unblock', { schema: trust }, async (request) => {
-    const { address: payer } = request.params
-    await admin.unblock(payer, request.body.reason, operatorOrigin(request))
-    return { payer, is_blocked: false }
   })
 }

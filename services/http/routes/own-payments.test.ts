@@ -80,7 +80,6 @@ beforeEach(async () => {
           oauth: { apps: async () => [] },
         } as unknown as Accounts,
         quotaOf: async () => quota,
-        grantCalls: async () => undefined,
         signInRequests: attempts,
         signInTries: attempts,
         clientDocuments: attempts,

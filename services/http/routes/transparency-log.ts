@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { count } from '../../../contracts/field-schemas.ts'
 import type { Verification } from '../../../contracts/verification.ts'
 import { bodyOfType, type Operation, operationsOf } from '../openapi/operation.ts'
 import { isOperator } from '../operator.ts'
@@ -10,10 +9,6 @@ import { signalOfLeaving } from '../waits.ts'
 /** The transparency log as it is served. */
 export interface ServedLog {
   checkpoint(): string
-  cosigned(): string
-  witnesses(): z.output<typeof witnessFiguresSchema>
-  anchors(after: number): z.output<typeof anchorFiguresSchema>
-  anchor(size: number, part: 'checkpoint' | 'ots'): Buffer
   vkeys(): string
   tile(path: string): Buffer
   contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
@@ -47,76 +42,11 @@ const originSchema = z.strictObject({
   reason: z.string().min(1).max(500),
 })
 
-const witnessFiguresSchema = z.strictObject({
-  newest: z
-    .strictObject({
-      origin: z.string(),
-      size: count,
-      witnesses: z.array(z.string()).readonly(),
-      cosigned_at: count.describe('Market time, Unix milliseconds'),
-    })
-    .nullable()
-    .describe('The newest checkpoint that enough witnesses have cosigned'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
-  verdicts: count.describe('Cosigned ones, and those whose window has closed without'),
-  cosigned_before_close: count,
-  share: z.number().min(0).max(1).nullable().describe('Of verdicts cosigned before their window closed'),
-  entries_waiting: count.describe('Entries after the newest cosigned checkpoint'),
-})
-
-const anchorSchema = z.strictObject({
-  origin: z.string(),
-  size: count,
-  root: z.string().describe('Base64'),
-  chain: z
-    .strictObject({
-      chain_id: count,
-      transaction: z.string().describe('Its data is the text of the checkpoint'),
-      block_number: count,
-      block_hash: z.string(),
-      written_at: count.describe('By the clock of the service, Unix milliseconds'),
-    })
-    .nullable(),
-  timestamp: z
-    .strictObject({
-      path: z.string().describe('A file of OpenTimestamps for the text of the checkpoint'),
-      bitcoin_block: count.nullable().describe('Null while it is promised only'),
-      written_at: count.describe('By the clock of the service, Unix milliseconds'),
-    })
-    .nullable(),
-})
-const anchorFiguresSchema = z.strictObject({
-  newest: z
-    .strictObject({
-      origin: z.string(),
-      size: count,
-      is_cosigned: z.boolean().describe('Whether enough witnesses had cosigned it before'),
-      anchored_at: count.describe('Market time, Unix milliseconds'),
-    })
-    .nullable()
-    .describe('The newest checkpoint that stands on the chain'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
-  verdicts: count.describe('Anchored ones, and those whose window has closed without'),
-  anchored_before_close: count,
-  share: z
-    .number()
-    .min(0)
-    .max(1)
-    .nullable()
-    .describe('Of verdicts anchored, and cosigned where the log has witnesses, before their window closed'),
-  anchors: z.array(anchorSchema).readonly(),
-  next: count.nullable().describe('Give it as `after`'),
-})
-
 const describe = operationsOf({ tag: 'proof', errors: ['store_unavailable'] })
 const TEXT = 'text/plain; charset=utf-8'
 const NEWEST = describe('logCheckpoint', 'The newest signed checkpoint of the transparency log', {
   errors: ['log_not_signed'],
   answers: bodyOfType('A C2SP checkpoint: origin, size, root, and signatures', 'text/plain'),
-})
-const COSIGNED = describe('logCosigned', 'The newest checkpoint that enough witnesses have cosigned', {
-  errors: ['log_not_there'],
-  answers: bodyOfType('A C2SP checkpoint with cosignatures', 'text/plain'),
 })
 const KEYS = describe('logKeys', 'The verifier keys of the transparency log, one a line, oldest first', {
   errors: ['log_not_signed'],
@@ -136,9 +66,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       reply.header('cache-control', A_MOMENT).type(TEXT).send(read()),
     )
   text('/log/checkpoint', NEWEST, () => log.checkpoint())
-  text('/log/cosigned', COSIGNED, () => log.cosigned())
   text('/log/vkeys', KEYS, () => log.vkeys())
-  anchorRoutes(app, log)
   pathRoutes(app, log)
   proofRoute(app, options)
   app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
@@ -153,56 +81,6 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
 }
 
 type App = Parameters<typeof transparencyLogRoutes>[0]
-
-function anchorRoutes(app: App, log: ServedLog): void {
-  const figures = {
-    operation: describe(
-      'logWitnesses',
-      'How many verdicts witnesses have cosigned before their window closed',
-    ),
-    response: { 200: witnessFiguresSchema },
-  }
-  app.get('/log/witnesses', { schema: figures }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).send(log.witnesses()),
-  )
-  const anchors = {
-    operation: describe(
-      'logAnchors',
-      'Checkpoints that stand on the chain or in OpenTimestamps, and how many verdicts in time',
-      {
-        parameters: { after: 'Checkpoints of larger trees: `next` of an answer' },
-      },
-    ),
-    querystring: z.strictObject({ after: z.coerce.number().pipe(count).default(0) }),
-    response: { 200: anchorFiguresSchema },
-  }
-  app.get('/log/anchors', { schema: anchors }, async (request, reply) =>
-    reply.header('cache-control', A_MOMENT).send(log.anchors(request.query.after)),
-  )
-  const anchored = {
-    operation: describe(
-      'logAnchor',
-      'The text of an anchored checkpoint (`<size>.checkpoint`), or its timestamp (`<size>.ots`)',
-      {
-        errors: ['log_not_there'],
-        parameters: { file: 'Size of the tree, and which of both' },
-        answers: bodyOfType(
-          'Text, or a file of OpenTimestamps',
-          'text/plain',
-          'application/vnd.opentimestamps.v1',
-        ),
-      },
-    ),
-    params: z.strictObject({ file: z.string().regex(/^(?:0|[1-9]\d{0,14})\.(?:ots|checkpoint)$/) }),
-  }
-  app.get('/log/anchors/:file', { schema: anchored }, async (request, reply) => {
-    const [size, part] = request.params.file.split('.')
-    return reply
-      .header('cache-control', A_MOMENT)
-      .type(part === 'ots' ? 'application/vnd.opentimestamps.v1' : TEXT)
-      .send(log.anchor(Number(size), part === 'ots' ? 'ots' : 'checkpoint'))
-  })
-}
 
 function pathRoutes(app: App, log: ServedLog): void {
   const params = z.object({ '*': z.string().max(100).describe(INDEX) })

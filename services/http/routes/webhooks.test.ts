@@ -110,8 +110,8 @@ describe('a subscription over HTTP', () => {
     const { status, body } = await edge.ask('POST', '/api/webhooks', { payload: {} })
     expect([status, body]).toMatchObject([400, { code: 'invalid_request', details: { fields: missing } }])
     for (const payload of [[], 'text', 7, null]) {
-      const { status } = await edge.ask('POST', '/api/webhooks', { payload: payload as never })
-      expect([payload, status]).toEqual([payload, 400])
+      const answer = await edge.ask('POST', '/api/webhooks', { payload: payload as never })
+      expect([payload, answer.status]).toEqual([payload, 400])
     }
     const near = await edge.ask('POST', '/api/webhooks', {
       payload: { events: ['trade_call'], url: 'https://a.example', asset: ['BTC'] },

@@ -70,8 +70,6 @@ beforeEach(async () => {
           listOwn: absent,
           show: absent,
           refund: absent,
-          block: absent,
-          unblock: absent,
         },
       },
     }),

@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { START } from '../../../contracts/position.ts'
-import type { StatusAnswer } from '../../../contracts/status-answer.ts'
 import { createServer, type ServerOptions } from '../../composition/server.ts'
 import { mcpOptions } from '../../mcp/testing/mcp-edge.fixture.ts'
 import { NO_PAYMENTS } from './no-payments.ts'
@@ -12,23 +10,6 @@ const anyPart: unknown = new Proxy(() => undefined, {
   get: (_target, name) => (name === 'then' || typeof name === 'symbol' ? undefined : anyPart),
   apply: () => anyPart,
 })
-
-const NO_LOSSES: StatusAnswer = {
-  notice: '',
-  as_of: '1970-01-01T00:00:00.000Z',
-  position: START,
-  service: {
-    version: '1.2.3',
-    versions: [{ version: '1.2.3', processes: 1 }],
-    log_format: 1,
-    processes: 1,
-  },
-  gaps: [],
-  incidents: [],
-  backup: null,
-  drill: null,
-  note: null,
-}
 
 /** A server that has every public route, for tests of their descriptions. */
 export const serverOfEveryRoute = (change: Partial<ServerOptions> = {}): Promise<FastifyInstance> =>
@@ -50,7 +31,6 @@ export const serverOfEveryRoute = (change: Partial<ServerOptions> = {}): Promise
       } as never,
       bars: anyPart as never,
       sealed: anyPart as never,
-      status: { status: async () => NO_LOSSES, recordDrill: async () => undefined },
       transparencyLog: anyPart as never,
       webhooks: anyPart as never,
       registryProof: 'v=MCPv1; k=ed25519; p=AA==',

@@ -14,13 +14,10 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
   },
   creditOf: () => 0n,
   showPayment: async () => unavailable(),
-  receipts: { of: unavailable, didDocument: unavailable },
   paymentAdmin: {
     list: async () => unavailable(),
     listOwn: unavailable,
     show: async () => unavailable(),
     refund: async () => unavailable(),
-    block: async () => unavailable(),
-    unblock: async () => unavailable(),
   },
 }

@@ -67,7 +67,6 @@ export async function startOAuthService(
       accounts: {
         accounts,
         quotaOf: async () => QUOTA,
-        grantCalls: async () => undefined,
         signInRequests: limiter,
         signInTries: limiter,
         clientDocuments: limiter,

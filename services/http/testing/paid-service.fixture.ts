@@ -11,7 +11,6 @@ import { type Projector, startProjector } from '../../log/projector/projector.ts
 import { openRowTables } from '../../log/projector/row-tables.ts'
 import { mcpOptions } from '../../mcp/testing/mcp-edge.fixture.ts'
 import {
-  createOfferSigner,
   createPaymentIndex,
   createPayments,
   openRecovery,
@@ -69,11 +68,9 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const address = { url: '' }
   const computed: unknown[] = []
   const plans = new Map<string, PlanPeriod>()
-  const signer = createOfferSigner({ on: BASE, seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
   const index = createPaymentIndex(projector)
   const payments = createPayments({
     on: BASE,
-    signer,
     proofKey: Buffer.alloc(32, 9),
     publicUrl: () => address.url,
     index,
@@ -127,10 +124,6 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
         paid,
         showPayment: (id) => payments.show(id),
         creditOf: (payer) => BigInt(index.payer(payer)?.credit ?? '0'),
-        receipts: {
-          of: (payment) => payments.signedReceipt(payment),
-          didDocument: () => signer.didDocument(),
-        },
       },
     }),
   )

@@ -102,7 +102,7 @@ async function begin({ rows, place, keys, now, signal }: BackupOptions): Promise
   if (first === undefined)
     throw new ServiceError('store_mismatch', { message: 'the log does not say whose it is: it is empty' })
   const identity = decodeEvent(recordedOf(first))
-  if (identity.type !== 'StoreInitialised')
+  if (identity.type !== 'LogBegun')
     throw new ServiceError('store_mismatch', {
       message: 'the first event of the log is not one of this service',
     })

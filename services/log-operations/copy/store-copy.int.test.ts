@@ -203,7 +203,7 @@ describe('a copied log', () => {
     await copy(source, { ...folder, finish: async () => undefined })
     source.close()
     folder.close()
-    await expect(toFolder()).rejects.toThrow('is no copy of this log: at 1 stands StoreInitialised')
+    await expect(toFolder()).rejects.toThrow('is no copy of this log: at 1 stands LogBegun')
   })
 })
 

@@ -40,9 +40,9 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const { directory, now, acceptLostEnd, writer: start = startWriter } = options
   makePrivateFolder(directory)
   const file = logFile(directory)
+  requireLayoutOf(file)
   const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
   try {
-    requireLayoutOf(file)
     const lost = requireWholeLog(file, acceptLostEnd?.position)
     makePrivate(file)
     const writer = await keepWriterRunning(() => start({ file }))

@@ -71,7 +71,7 @@ export function requireLayoutOf(file: string): void {
   requireKnown(header.readUInt32BE())
 }
 
-/** @throws ServiceError `event_unreadable` for a file of another layout; an empty file has none yet */
+/** @throws ServiceError `store_mismatch` for a file of another layout; an empty file has none yet */
 export function requireLayout(db: DatabaseSync): void {
   const found = db.prepare('PRAGMA user_version').get() as { user_version: number }
   requireKnown(found.user_version)
@@ -79,7 +79,7 @@ export function requireLayout(db: DatabaseSync): void {
 
 function requireKnown(layout: number): void {
   if (layout === LAYOUT || layout === 0) return
-  throw new ServiceError('event_unreadable', {
+  throw new ServiceError('store_mismatch', {
     message:
       layout < LAYOUT
         ? `the log in this folder is of release 0.2 or older (layout ${layout}), and this release reads layout ${LAYOUT}; nothing was changed`

@@ -5,25 +5,9 @@ import { type Market, marketName, type Series, seriesName } from '../../../contr
 import { barOpenAt, lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
-import { keptBar } from './kept/kept-bar.ts'
-import type { KeptBars } from './kept/kept-bars.ts'
-import type { PositionBook } from './kept/position-book.ts'
 import { createLeapFilter } from './leap-filter.ts'
 import type { LegPlan, LegTarget } from './plan-legs.ts'
-import type { Venue, VenueBars } from './venue.ts'
-
-/** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
-export interface BarKeeper {
-  readonly kept: Pick<KeptBars, keyof KeptBars>
-  /** Open interest and mark to keep with live bars; without it no bars are kept. */
-  readonly book?: PositionBook
-}
-
-/** Number of missing bars from which on kept ones are read before the venue is asked. */
-const WORTH_LOOKING = 3
-
-/** Timeframes that are kept; the others are made of them. */
-const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
+import type { Venue } from './venue.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 
@@ -49,7 +33,6 @@ export class BarLeg {
   #isPlaced = false
   readonly venue: Venue
   readonly #now: () => number
-  readonly #keeper: BarKeeper | undefined
   readonly market: Market
   readonly timeframe: Timeframe
   begins = 0
@@ -79,10 +62,9 @@ export class BarLeg {
   readonly series: Series[]
 
   /** @param now the present, Unix milliseconds */
-  constructor(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
+  constructor(plan: LegPlan, venue: Venue, now: () => number) {
     this.venue = venue
     this.#now = now
-    this.#keeper = keeper
     this.market = plan.market
     this.timeframe = plan.timeframe
     this.ends = plan.ends
@@ -135,16 +117,14 @@ export class BarLeg {
 
   async #fetchNext(signal: AbortSignal): Promise<void> {
     const asked = this.#now() - this.venue.clockBehindMs()
-    if (await this.#takeKept(Math.min(asked, this.ends))) return
     const { since, count } = this.#nextPage(Math.min(asked, this.ends))
-    const { bars, flow } = await this.venue.bars(this.#native, since, count, signal)
+    const bars = await this.venue.bars(this.#native, since, count, signal)
     const pageEnd = since + count * this.lengthMs
     if (this.#reachesBack(bars, Math.min(pageEnd, asked, this.ends), asked)) return
     this.#compareNewest(bars)
     const wanted = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
     const fresh = this.#beforeHole(wanted, asked)
     this.#keep(fresh)
-    this.#hand(fresh, flow)
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
     if (bars.length === 0 && pageEnd <= asked) this.#nextOpen = pageEnd
     const hasPassedEnd = this.#nextOpen >= this.ends || bars.some(({ openTime }) => openTime >= this.ends)
@@ -168,30 +148,6 @@ export class BarLeg {
       next = openTime + this.lengthMs
     }
     return bars
-  }
-
-  /** Takes what was kept of the bars up to an instant, as far as it goes on without a gap. */
-  async #takeKept(until: number): Promise<boolean> {
-    const behind = Math.floor((until - this.#nextOpen) / this.lengthMs)
-    if (this.#keeper === undefined || behind < WORTH_LOOKING) return false
-    const bars = await this.#keeper.kept.read(this.#native, this.#nextOpen, behind)
-    if (bars.length === 0) return false
-    this.#keep(bars)
-    this.#fetchedTo = this.#nextOpen >= this.ends ? FOREVER : this.#nextOpen
-    this.#changed()
-    return true
-  }
-
-  /** Hands bars over to be kept, with what the venue said of them; nobody waits for that. */
-  #hand(bars: readonly Candle[], flow: VenueBars['flow']): void {
-    const { kept, book } = this.#keeper ?? {}
-    if (kept === undefined || book === undefined || !KEPT_TIMEFRAMES.has(this.timeframe)) return
-    book.refresh()
-    const own = bars.map((bar) => {
-      const positions = book.during(this.market.coin, bar.openTime, bar.openTime + this.lengthMs)
-      return keptBar(bar, { ...flow.get(bar.openTime), ...positions })
-    })
-    if (own.length > 0) void kept.keep(this.#native, own)
   }
 
   /** The next request: one bar more than can have closed, because venues send the open one too. */

@@ -30,11 +30,6 @@ export interface CcxtFundingRate {
   readonly info: Readonly<Record<string, unknown>>
 }
 
-export interface CcxtOpenInterest {
-  readonly symbol: string
-  readonly openInterestValue?: number
-}
-
 type Params = Readonly<Record<string, unknown>>
 
 /** The part of a ccxt exchange that is used, and the places where ours is put in its stead. */
@@ -64,7 +59,6 @@ export interface CcxtClient {
     params: Params,
   ): Promise<readonly (readonly (number | undefined)[])[]>
   fetchTickers(): Promise<Readonly<Record<string, CcxtTicker>>>
-  fetchOpenInterests(): Promise<Readonly<Record<string, CcxtOpenInterest>>>
   fetchFundingIntervals(): Promise<Readonly<Record<string, CcxtFundingRate>>>
   fetchFundingRates(): Promise<Readonly<Record<string, CcxtFundingRate>>>
   fetchFundingRate(symbol: string): Promise<CcxtFundingRate>
@@ -133,14 +127,11 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   // ccxt would drop rows in another unit as too old, without a word. The caller drops rows that are too old.
   client.filterBySinceLimit = (rows) => rows
   client.filterByValueSinceLimit = (rows) => rows
-  const { barFlow, isUnfinished } = definition
-  if (barFlow !== undefined || isUnfinished !== undefined) {
+  const { isUnfinished } = definition
+  if (isUnfinished !== undefined) {
     // ccxt reads six numbers of a candle and drops the rest.
     const parseCandle = client.parseOHLCV.bind(client)
-    client.parseOHLCV = (row, market) =>
-      isUnfinished?.(row)
-        ? []
-        : [...parseCandle(row, market), barFlow?.trades(row), barFlow?.takerBuyVolume?.(row)]
+    client.parseOHLCV = (row, market) => (isUnfinished(row) ? [] : parseCandle(row, market))
   }
   const parseJson = client.parseJson.bind(client)
   client.parseJson = (text) => {

@@ -24,7 +24,7 @@ describe('times in another unit', () => {
         const since = NOON - 10 * HOUR_MS
         const market = { exchange, coin: 'BTC' }
         const ask = async () => {
-          const { bars } = await venue.bars(SERIES(exchange), since, 8, never)
+          const bars = await venue.bars(SERIES(exchange), since, 8, never)
           const funding = await venue.funding(market, NOON - 5 * DAY_MS, never)
           const wanted = funding.filter(({ time }) => time >= NOON - 5 * DAY_MS)
           return [bars, wanted.map(({ time, rate }) => [time, rate])]
@@ -56,7 +56,7 @@ describe('times in another unit', () => {
       const row = (at: number) => [at / 1_000, '1', '2', '1', '2', '5', at / 1_000, '1', 1, '1', '1', '0']
       const rows = [NOON - 2 * HOUR_MS, NOON - HOUR_MS].map(row)
       bench.venue('BINANCE').fail('candles', { kind: 'instead', text: JSON.stringify(rows) })
-      const { bars } = await venue.bars(SERIES('BINANCE'), NOON - 2 * HOUR_MS, 3, never)
+      const bars = await venue.bars(SERIES('BINANCE'), NOON - 2 * HOUR_MS, 3, never)
       expect(bars.map(({ openTime }) => openTime)).toEqual([NOON - 2 * HOUR_MS, NOON - HOUR_MS])
       expect(reports).toEqual([expect.stringMatching(/^BINANCE\.BTC: times .*in seconds.* converted/)])
     })
@@ -72,7 +72,7 @@ describe('times in another unit', () => {
       const row = (at: number) => [at, '1', '2', '1', '2', '5', at, '1', 1, '1', '1', '0']
       const rows = [NOON - 3 * HOUR_MS, NOON - 2 * HOUR_MS, NOON - HOUR_MS, time].map(row)
       bench.venue('BINANCE').fail('candles', { kind: 'instead', text: JSON.stringify(rows) })
-      const { bars } = await venue.bars(SERIES('BINANCE'), NOON - 3 * HOUR_MS, 4, never)
+      const bars = await venue.bars(SERIES('BINANCE'), NOON - 3 * HOUR_MS, 4, never)
       expect(bars.map(({ openTime }) => openTime)).toEqual(rows.slice(0, 3).map(([at]) => at))
       expect(reports).toEqual([expect.stringContaining('BINANCE.BTC.1h: 1 of 4 rows are no bars')])
       expect(reports[0]).toContain(String(time))

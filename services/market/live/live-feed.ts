@@ -7,10 +7,8 @@ import { rankUniverse, type Universe, type UniverseEntry } from '../../../contra
 import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing } from '../feed.ts'
-import { type BarKeeper, BarLeg, legName } from './bar-leg.ts'
+import { BarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
-import type { KeptBars } from './kept/kept-bars.ts'
-import { createPositionBook, type PositionBook } from './kept/position-book.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
@@ -39,8 +37,6 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   /** From 0 up to 1. */
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
-  /** Bars that were kept; they are read before a venue is asked. */
-  readonly kept?: Pick<KeptBars, keyof KeptBars>
   readonly fetch?: typeof fetch
 }
 
@@ -65,7 +61,6 @@ export class LiveFeed implements MarketFeed {
   readonly #health: HealthRegistry
   readonly #never = new AbortController().signal
   readonly #universes = new Map<Exchange, Universe>()
-  readonly #books = new Map<Venue, PositionBook>()
   readonly #context: LiveContext
   readonly kind = 'live'
   readonly clock: () => number
@@ -92,16 +87,6 @@ export class LiveFeed implements MarketFeed {
         this.#options.report({ exchange: leg.market.exchange, message: `${legName(leg)}: ${message}` }),
     }
     this.clock = this.#options.now
-  }
-
-  #keeperOf(venue: Venue, keeps = false): BarKeeper | undefined {
-    const { kept } = this.#options
-    if (kept === undefined) return undefined
-    if (!keeps) return { kept }
-    const onFailure = (error: unknown): void => this.#context.failed(venue, error)
-    const book = this.#books.get(venue) ?? createPositionBook({ venue, now: this.#options.now, onFailure })
-    this.#books.set(venue, book)
-    return { kept, book }
   }
 
   readonly #marketsOf = async (venue: Venue): Promise<readonly VenueMarket[]> => {
@@ -146,10 +131,7 @@ export class LiveFeed implements MarketFeed {
         ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
       }),
     )
-    const legs: BarLeg[] = plans.map((plan) => {
-      const venue = this.#venueOf(plan.market)
-      return new BarLeg(plan, venue, this.#options.now, this.#keeperOf(venue, request.keeps))
-    })
+    const legs = plans.map((plan) => new BarLeg(plan, this.#venueOf(plan.market), this.#options.now))
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
@@ -220,14 +202,11 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
 }
 
 /** A coin whose volume the venue does not say counts as not traded. */
-const universeEntry = ({ coin, quoteVolume24h, openInterest, change24h }: VenueTurnover): UniverseEntry => ({
+const universeEntry = ({ coin, quoteVolume24h, change24h }: VenueTurnover): UniverseEntry => ({
   coin,
-  quoteVolume24h: isAmount(quoteVolume24h) ? quoteVolume24h : 0,
-  openInterest: isAmount(openInterest) ? openInterest : null,
+  quoteVolume24h: quoteVolume24h >= 0 && Number.isFinite(quoteVolume24h) ? quoteVolume24h : 0,
   change24h: change24h >= -1 && Number.isFinite(change24h) ? change24h : null,
 })
-
-const isAmount = (value: number): boolean => value >= 0 && Number.isFinite(value)
 
 /** A venue that has not said yet what it lists is given the benefit of the doubt. */
 function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {

@@ -39,7 +39,7 @@ function tightVenue(
       const bars = []
       for (let at = since; bars.length < count && at + lengthMs <= now(); at += lengthMs)
         bars.push({ openTime: at, open: 1, high: 1, low: 1, close: 1, volume: 1 })
-      return { bars }
+      return bars
     },
   } as unknown as Venue
 }

@@ -21,7 +21,7 @@ describe('a bar that the venue marks as unfinished', () => {
     await withVenue('OKX', async (venue, bench) => {
       const text = answerOf([open, 100, '0'], [open - HOUR_MS, 100, '1'])
       bench.venue('OKX').fail('candles', { kind: 'instead', text })
-      const { bars } = await venue.bars(series, open - HOUR_MS, 10, never)
+      const bars = await venue.bars(series, open - HOUR_MS, 10, never)
       expect(bars.map(({ openTime }) => openTime)).toEqual([open - HOUR_MS])
     })
   })

@@ -9,7 +9,6 @@ import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket } from './ccxt-client.ts'
 import { closedBars, instantFault } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
-import type { OrderFlow } from './kept/kept-bar.ts'
 import { type OpenVenue, openVenue, type VenueOptions } from './open-venue.ts'
 import { groupNames, namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
@@ -23,17 +22,7 @@ import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from
 export interface VenueTurnover {
   readonly coin: Coin
   readonly quoteVolume24h: number
-  readonly openInterest: number
   readonly change24h: number
-  /** The price that positions are valued at; NaN where the venue does not say. */
-  readonly mark: number
-}
-
-/** A page of bars, with what the venue said of the trading within each, by open time. */
-export interface VenueBars {
-  /** Closed bars, oldest first, one per open time. */
-  readonly bars: readonly Candle[]
-  readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
 /** Behind less than this a clock is right: the venue writes whole seconds, and the answer travels. */
@@ -69,9 +58,6 @@ export class Venue {
   #marketsAt = Number.NEGATIVE_INFINITY
   #fetchingMarkets: Promise<void> | undefined
   #behindMs = 0
-  /** Whether one request returns open interest or mark of all contracts. */
-  readonly publishesPositions: boolean
-
   constructor(options: VenueOptions) {
     this.#options = options
     this.exchange = this.#options.exchange
@@ -87,11 +73,6 @@ export class Venue {
       now: this.#options.now,
       report: this.#report,
     })
-    this.publishesPositions = [
-      this.#definition.openInterest,
-      this.#definition.openInterestRequest,
-      this.#definition.mark,
-    ].some(Boolean)
   }
 
   readonly #takeVenueTime = (time: number): void => {
@@ -186,7 +167,7 @@ export class Venue {
     since: number,
     count: number,
     signal: AbortSignal,
-  ): Promise<VenueBars> => {
+  ): Promise<readonly Candle[]> => {
     const { symbol, contractSize } = await this.#marketOf(series, signal)
     const limit = Math.min(count, this.pageBars)
     const extra = this.#definition.extraBarWeight?.(limit) ?? 0
@@ -216,13 +197,7 @@ export class Venue {
     const newest = closed.at(-1)
     if (newest !== undefined)
       this.listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
-    const flow = new Map(
-      rows.map(([openTime = Number.NaN, , , , , , trades = Number.NaN, bought = Number.NaN]) => [
-        openTime,
-        { trades, takerBuyVolume: toCoins(bought, inCoins) },
-      ]),
-    )
-    return { bars: closed, flow }
+    return closed
   }
 
   /** A time in milliseconds, from any unit of the venue; unchanged if it cannot be one of the past. */
@@ -268,20 +243,13 @@ export class Venue {
   readonly turnovers = async (signal: AbortSignal): Promise<readonly VenueTurnover[]> => {
     const listed = await this.markets(LIMITS.venueMarketsMs, signal)
     const tickers = await this.#ask((client) => client.fetchTickers(), signal)
-    const interests =
-      this.#definition.openInterestRequest === undefined
-        ? {}
-        : await this.#ask((client) => client.fetchOpenInterests(), signal)
-    return [...listed.values()].flatMap(({ coin, symbol, contractSize }) => {
+    return [...listed.values()].flatMap(({ coin, symbol }) => {
       const ticker = tickers[symbol]
       if (ticker === undefined) return []
-      const separate = interests[symbol]?.openInterestValue
       return {
         coin,
         quoteVolume24h: (this.#definition.quoteVolume ?? plainQuoteVolume)(ticker),
-        openInterest: separate ?? this.#definition.openInterest?.(ticker, contractSize) ?? Number.NaN,
         change24h: (ticker.percentage ?? Number.NaN) / 100,
-        mark: this.#definition.mark?.(ticker) ?? Number.NaN,
       }
     })
   }

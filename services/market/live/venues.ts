@@ -63,19 +63,8 @@ export interface VenueDefinition {
   }
   /** Traded in 24 hours, in the quote currency. */
   readonly quoteVolume?: (ticker: CcxtTicker) => number
-  /** Open interest in the quote currency; absent where there is none for all contracts at once. */
-  readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
   /** Whether a row of bars says that its bar is not finished, where rows say so. */
   readonly isUnfinished?: (row: VenueRow) => boolean
-  /** Order flow of its bars, read from a row as the venue sends it, in the unit of its volumes. */
-  readonly barFlow?: {
-    readonly trades: (row: VenueRow) => number
-    readonly takerBuyVolume?: (row: VenueRow) => number
-  }
-  /** The price that positions are valued at; absent where no request for all contracts tells it. */
-  readonly mark?: (ticker: CcxtTicker) => number
-  /** Open interest is a request of its own. */
-  readonly openInterestRequest?: true
 }
 
 /** Exchanges with a live feed: all but the simulated one. */
@@ -87,24 +76,6 @@ const times =
   (field: string) =>
   (ticker: CcxtTicker): number =>
     read(ticker, field) * priceOf(ticker)
-const contracts =
-  (field: string) =>
-  (ticker: CcxtTicker, contractSize: number): number =>
-    read(ticker, field) * contractSize * priceOf(ticker)
-
-const cellAt =
-  (place: string | number) =>
-  (row: VenueRow): number =>
-    Number(row[place] ?? Number.NaN)
-
-/** Order flow of Binance and of venues with the same format. */
-const binanceFlow = { trades: cellAt(8), takerBuyVolume: cellAt(9) }
-
-const markField =
-  (field: string) =>
-  (ticker: CcxtTicker): number =>
-    read(ticker, field)
-
 const linear = { fetchMarkets: { types: ['linear'] } }
 const swap = { fetchMarkets: { types: ['swap'] } }
 
@@ -128,7 +99,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     options: linear,
     pageBars: 1_000,
     volumeIn: 'coins',
-    barFlow: binanceFlow,
     fundingRows: 1_000,
     // Only of contracts that were given another interval than the usual one.
     statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
@@ -142,8 +112,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 200,
     olderFunding: until,
     listedFundingHours: (contract) => Number(contract['fundingInterval']) / 60,
-    openInterest: (ticker) => read(ticker, 'openInterestValue'),
-    mark: markField('markPrice'),
   },
   OKX: {
     ccxtId: 'okx',
@@ -159,7 +127,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
       hoursOf: hoursBetween('fundingTime', 'nextFundingTime'),
     },
     quoteVolume: times('volCcy24h'),
-    openInterestRequest: true,
   },
   BITGET: {
     ccxtId: 'bitget',
@@ -170,8 +137,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 100,
     listedFundingHours: (contract) => Number(contract['fundInterval']),
     olderFunding: (page) => ({ pageNo: page }),
-    openInterest: times('holdingAmount'),
-    mark: markField('markPrice'),
   },
   HL: {
     ccxtId: 'hyperliquid',
@@ -185,9 +150,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     extraBarWeight: (bars) => 16 + bars / 60,
     fundingRows: 500,
     listedFundingHours: () => 1,
-    barFlow: { trades: cellAt('n') },
-    openInterest: times('openInterest'),
-    mark: markField('markPx'),
   },
   GATE: {
     ccxtId: 'gate',
@@ -197,8 +159,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     volumeIn: 'contracts',
     fundingRows: 1_000,
     listedFundingHours: (contract) => Number(contract['funding_interval']) / 3_600,
-    openInterest: contracts('total_size'),
-    mark: markField('mark_price'),
   },
   KUCOIN: {
     ccxtId: 'kucoinfutures',
@@ -207,8 +167,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     volumeIn: 'contracts',
     fundingRows: 100,
     listedFundingHours: (contract) => Number(contract['fundingRateGranularity']) / 3_600_000,
-    openInterest: contracts('openInterest'),
-    mark: markField('markPrice'),
   },
   MEXC: {
     ccxtId: 'mexc',
@@ -220,8 +178,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 1_000,
     fundingHours: (row) => Number(row['collectCycle']),
     olderFunding: (page) => ({ page_num: page }),
-    openInterest: contracts('holdVol'),
-    mark: markField('fairPrice'),
   },
   BINGX: {
     ccxtId: 'bingx',
@@ -258,8 +214,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     olderFunding: until,
     fundingHours: (row) => Number(row['intervalSeconds']) / 3_600,
     quoteVolume: (ticker) => read(ticker, 'turnoverRv'),
-    openInterest: times('openInterestRv'),
-    mark: markField('markPriceRp'),
   },
   ASTER: {
     ccxtId: 'aster',
@@ -269,7 +223,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     // 2,400 a minute, of which a page of 1,000 bars weighs 5: ccxt counts 1 at thirteen times the time.
     msPerUnit: 25,
     extraBarWeight: (bars) => (bars < 100 ? 0 : bars < 500 ? 1 : 4),
-    barFlow: binanceFlow,
     fundingRows: 1_000,
     statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
   },
@@ -284,7 +237,6 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
       method: 'fetchFundingRates',
       hoursOf: (row) => Number(row['funding_interval_minutes']) / 60,
     },
-    openInterest: times('open_interest'),
   },
   XT: {
     ccxtId: 'xt',

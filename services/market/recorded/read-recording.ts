@@ -2,7 +2,6 @@ import { basename } from 'node:path'
 import { cellFault } from '../../../contracts/candle.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { FLOW_COLUMNS } from '../live/kept/kept-bar.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
 import { createInstantReader, type InstantOptions } from './read-instants.ts'
 import { type HeaderRules, type RowBlock, type RowCheck, readRows } from './read-rows.ts'
@@ -19,7 +18,7 @@ const KLINE_COLUMNS =
 
 const CANDLE_HEADERS: HeaderRules = {
   names: { open_time: 'ts' },
-  ignored: [...FLOW_COLUMNS, ...KLINE_COLUMNS.slice(CANDLE_COLUMNS.length)],
+  ignored: KLINE_COLUMNS.slice(CANDLE_COLUMNS.length),
   withoutHeader: KLINE_COLUMNS,
 }
 

@@ -201,10 +201,9 @@ describe('createRecordedFeed', () => {
     expect(coins[0]).toEqual({
       coin: 'BTC',
       quoteVolume24h: traded,
-      openInterest: null,
       change24h: (closes[59] ?? 0) / (closes[35] ?? 0) - 1,
     })
-    expect(coins[3]).toEqual({ coin: 'OLD', quoteVolume24h: 0, openInterest: null, change24h: null })
+    expect(coins[3]).toEqual({ coin: 'OLD', quoteVolume24h: 0, change24h: null })
     expect((await feed.universe('HL')).coins.map(({ coin }) => coin)).toEqual(['ETH'])
     await expect(feed.universe('GATE')).rejects.toMatchObject({
       code: 'unknown_exchange',

@@ -75,7 +75,7 @@ export function createTurnovers() {
         if (recording === undefined) continue
         const turnover = byFile.get(recording) ?? (await readTurnover(recording))
         byFile.set(recording, turnover)
-        entries.push({ coin: listing.coin, openInterest: null, ...turnover.at(at) })
+        entries.push({ coin: listing.coin, ...turnover.at(at) })
       }
       return rankUniverse(exchange, at, entries)
     },

@@ -14,64 +14,24 @@ interface RegimeShape {
   readonly volatility: number
   /** Return of an hour, in volatilities of the coin. */
   readonly drift: number
-  /** Share of the way back to where the regime began that is made up in an hour. */
-  readonly pull: number
-}
-
-/** How a market is drawn. A market stays as it is for ever, so a new way to draw comes under seeds of its own. */
-interface MarketShape {
-  readonly regimes: Readonly<Record<SimulatedRegime, RegimeShape>>
-  /** One hour in sixteen moves so much more: the tails of returns are heavier than a normal distribution's. */
-  readonly shock: number
-  /** Whether the minutes of such an hour move more, too, instead of going straight to its end. */
-  readonly isShockInMinutes: boolean
-  /** Volatility of Saturdays and Sundays, over that of other days. */
-  readonly weekend: number
-  /** How far the ends of blocks are apart, over the coin's volatility: below a free walk's way, prices come back. */
-  readonly blockReach: number
-}
-
-/** Its trends can be gained from, and in them its prices leave the expected ranges: kept for the logs that know it. */
-const FORMER_SHAPE: MarketShape = {
-  regimes: {
-    ranging: { share: 0.42, meanHours: 40, volatility: 0.6, drift: 0, pull: 0.12 },
-    rising: { share: 0.22, meanHours: 42, volatility: 0.85, drift: 0.24, pull: 0 },
-    falling: { share: 0.2, meanHours: 34, volatility: 1.05, drift: -0.27, pull: 0 },
-    volatile: { share: 0.16, meanHours: 16, volatility: 2.1, drift: 0, pull: 0.02 },
-  },
-  shock: 2.4,
-  isShockInMinutes: false,
-  weekend: 1,
-  blockReach: 0.5,
 }
 
 /**
  * A market to try the service on: prices walk at random, and their volatility changes as it does on real days. How
  * often prices end within the expected ranges here is stated in docs/model.md (`npm run evaluate`).
  */
-const SHAPE: MarketShape = {
-  regimes: {
-    ranging: { share: 0.42, meanHours: 60, volatility: 0.82, drift: 0, pull: 0 },
-    rising: { share: 0.22, meanHours: 60, volatility: 0.84, drift: 0.03, pull: 0 },
-    falling: { share: 0.2, meanHours: 60, volatility: 0.86, drift: -0.03, pull: 0 },
-    volatile: { share: 0.16, meanHours: 40, volatility: 0.9, drift: 0, pull: 0 },
-  },
-  shock: 1.6,
-  isShockInMinutes: true,
-  weekend: 0.78,
-  blockReach: 0.88,
+const REGIMES: Readonly<Record<SimulatedRegime, RegimeShape>> = {
+  ranging: { share: 0.42, meanHours: 60, volatility: 0.82, drift: 0 },
+  rising: { share: 0.22, meanHours: 60, volatility: 0.84, drift: 0.03 },
+  falling: { share: 0.2, meanHours: 60, volatility: 0.86, drift: -0.03 },
+  volatile: { share: 0.16, meanHours: 40, volatility: 0.9, drift: 0 },
 }
-
-/** Begins the seeds whose market is drawn by the present shape. */
-const SHAPE_MARK = '2:'
-/** As many characters as the first event of a log has room for. */
-const LONGEST_SEED = 64
-
-/** The seed of a market that begins now; one without room for the mark draws the former shape. */
-export const seedOfNewMarket = (seed: string): string =>
-  `${SHAPE_MARK}${seed}`.length > LONGEST_SEED ? seed : `${SHAPE_MARK}${seed}`
-
-const shapeOf = (seed: string): MarketShape => (seed.startsWith(SHAPE_MARK) ? SHAPE : FORMER_SHAPE)
+/** One hour in sixteen moves so much more: the tails of returns are heavier than a normal distribution's. */
+const SHOCK = 1.6
+/** Volatility of Saturdays and Sundays, over that of other days. */
+const WEEKEND = 0.78
+/** How far the ends of blocks are apart, over the coin's volatility: below a free walk's way, prices come back. */
+const BLOCK_REACH = 0.88
 
 const SHORTEST_REGIME_HOURS = 6
 
@@ -99,14 +59,16 @@ interface Block {
 /** Blocks kept: funding looks a day back, which may be in the block before. */
 const BLOCKS_KEPT = 2
 
+/** The prefix keeps every market as it was drawn before. */
+export const seedOfCoin = (seed: string, coin: string): number => hashText(`2:${seed}/${coin}`)
+
 /**
  * The hourly price of a simulated coin: a walk through regimes of drift and volatility, tied at fixed instants
  * to levels that stay about the coin's price for ever. A pure function of seed, coin and hour; the blocks it
  * keeps only save time.
  */
 export function createPricePath(seed: string, coin: SimulatedCoin) {
-  const coinSeed = hashText(`${seed}/${coin.coin}`)
-  const shape = shapeOf(seed)
+  const coinSeed = seedOfCoin(seed, coin.coin)
   const ticks = coin.price * 10 ** coin.decimals
   let kept: readonly Block[] = []
 
@@ -114,7 +76,7 @@ export function createPricePath(seed: string, coin: SimulatedCoin) {
     const index = Math.floor(hour / BLOCK_HOURS)
     const known = kept.find((block) => block.index === index)
     if (known !== undefined) return known
-    const block = drawBlock(shape, coinSeed, coin.hourlyVolatility, index)
+    const block = drawBlock(coinSeed, coin.hourlyVolatility, index)
     kept = [block, ...kept].slice(0, BLOCKS_KEPT)
     return block
   }
@@ -131,33 +93,28 @@ export function createPricePath(seed: string, coin: SimulatedCoin) {
 /** Place of an hour in its block. */
 const within = (hour: number): number => hour - Math.floor(hour / BLOCK_HOURS) * BLOCK_HOURS
 
-function drawBlock(market: MarketShape, coinSeed: number, volatility: number, index: number): Block {
-  const { regimes: shapes, blockReach } = market
+function drawBlock(coinSeed: number, volatility: number, index: number): Block {
   const random = createRandom(seedAt(coinSeed ^ HOUR_SALT, index))
   const steps = new Float64Array(BLOCK_HOURS)
   const volatilities = new Float64Array(BLOCK_HOURS)
   const regimes: SimulatedRegime[] = []
   let regime: SimulatedRegime = 'ranging'
   let hoursLeft = 0
-  let away = 0
   for (let hour = 0; hour < BLOCK_HOURS; hour++) {
     if (hoursLeft-- === 0) {
-      regime = drawRegime(shapes, random)
-      hoursLeft = drawHours(random, shapes[regime].meanHours)
-      away = 0
+      regime = drawRegime(random)
+      hoursLeft = drawHours(random, REGIMES[regime].meanHours)
     }
-    const shape = shapes[regime]
+    const shape = REGIMES[regime]
     const hourNow = index * BLOCK_HOURS + hour
-    const lively = activityAt(hourNow) * (isWeekend(hourNow) ? market.weekend : 1)
+    const lively = activityAt(hourNow) * (isWeekend(hourNow) ? WEEKEND : 1)
     const deviation = volatility * shape.volatility * lively
-    const shock = random.uniform() < SHOCK_SHARE ? market.shock : 1
-    const step = volatility * shape.drift - shape.pull * away + deviation * shock * random.normal()
-    away += step
-    steps[hour] = step
-    volatilities[hour] = market.isShockInMinutes ? deviation * shock : deviation
+    const shock = random.uniform() < SHOCK_SHARE ? SHOCK : 1
+    steps[hour] = volatility * shape.drift + deviation * shock * random.normal()
+    volatilities[hour] = deviation * shock
     regimes.push(regime)
   }
-  const reach = volatility * Math.sqrt(BLOCK_HOURS) * blockReach
+  const reach = volatility * Math.sqrt(BLOCK_HOURS) * BLOCK_REACH
   const levels = bridge(
     steps,
     volatilities,
@@ -167,10 +124,10 @@ function drawBlock(market: MarketShape, coinSeed: number, volatility: number, in
   return { index, levels, volatilities, regimes }
 }
 
-function drawRegime(shapes: MarketShape['regimes'], random: Random): SimulatedRegime {
+function drawRegime(random: Random): SimulatedRegime {
   let left = random.uniform()
-  for (const name of Object.keys(shapes) as SimulatedRegime[]) {
-    left -= shapes[name].share
+  for (const name of Object.keys(REGIMES) as SimulatedRegime[]) {
+    left -= REGIMES[name].share
     if (left < 0) return name
   }
   return 'ranging'

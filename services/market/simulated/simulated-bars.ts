@@ -2,8 +2,8 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
-import { activityAt, createPricePath, isWeekend, type PricePath } from './price-path.ts'
-import { createRandom, hashText, seedAt } from './random.ts'
+import { activityAt, createPricePath, isWeekend, type PricePath, seedOfCoin } from './price-path.ts'
+import { createRandom, seedAt } from './random.ts'
 import { type SimulatedCoin, simulatedCoin } from './simulated-coins.ts'
 
 /** The bars of a simulated coin as rows of numbers. Hours count from the Unix epoch. */
@@ -37,7 +37,7 @@ const HIGHEST_RATE = 0.003
 export function createSimulatedBars(seed: string, coin: Coin) {
   const shape = simulatedCoin(coin)
   const path = createPricePath(seed, shape)
-  const coinSeed = hashText(`${seed}/${coin}`)
+  const coinSeed = seedOfCoin(seed, coin)
   const minuteRows = new Float64Array(MINUTES * ROW_NUMBERS)
   const hourRow = new Float64Array(ROW_NUMBERS)
   let filledHour = Number.NaN

@@ -323,7 +323,6 @@ describe('the universe of the simulated market', () => {
       3,
     )
     expect(eth?.change24h).toBeCloseTo((bars.at(-1)?.close ?? 0) / (bars[0]?.open ?? 1) - 1, 12)
-    expect(eth?.openInterest).toBeNull()
   })
 
   it('is the same for the same instant, and another a day later', async () => {

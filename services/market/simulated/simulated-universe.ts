@@ -44,5 +44,5 @@ function entryOf(seed: string, coin: Coin, now: number): UniverseEntry {
     }
   }
   const change24h = end - begin < DAY_MS ? null : last / first - 1
-  return { coin, quoteVolume24h, openInterest: null, change24h }
+  return { coin, quoteVolume24h, change24h }
 }

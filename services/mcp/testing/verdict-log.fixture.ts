@@ -54,7 +54,7 @@ export function givenVerdicts(): VerdictLog {
     },
     async rank(coins) {
       const { exchange } = aVerdict({})
-      const rows = coins.map((coin) => ({ coin, quoteVolume24h: 1, openInterest: null, change24h: null }))
+      const rows = coins.map((coin) => ({ coin, quoteVolume24h: 1, change24h: null }))
       const data = { exchange, rankedAt: log.now, coins: rows }
       const meta = { correlationId: 'test', actor: 'test' }
       const event = newEvent(UniverseRanked, { id: randomUUID(), data, meta })

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { payerStream } from '../../../contracts/streams.ts'
 import { paymentFact, paymentIdOf } from '../../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -155,42 +154,6 @@ describe('refund', () => {
   test('of more than was paid, and of what is not there, is refused', async () => {
     expect(await codeOf(refund(await payment(1, 'final'), 20_001n))).toBe('refund_refused')
     expect(await codeOf(refund(paymentIdOf(2), 1n))).toBe('payment_unknown')
-  })
-})
-
-describe('payers', () => {
-  const trust = async () => {
-    await index.catchUp()
-    const { isBlocked = false, debt = '0' } = index.payer(ALICE) ?? {}
-    return { isBlocked, debt }
-  }
-
-  test('are blocked once, and unblocked', async () => {
-    await admin.block(ALICE, 'a test', origin)
-    await admin.block(ALICE, 'again', origin)
-    expect(await trust()).toEqual({ isBlocked: true, debt: '0' })
-    await admin.unblock(ALICE, 'a mistake', origin)
-    expect(await trust()).toEqual({ isBlocked: false, debt: '0' })
-    await admin.block(ALICE, 'a test', origin)
-    expect(await typesOf(payerStream(8453, ALICE))).toEqual([
-      'PayerBlocked',
-      'PayerUnblocked',
-      'PayerBlocked',
-    ])
-  })
-
-  test('are forgiven their debts, each time anew', async () => {
-    for (const number of [1, 2]) {
-      await payment(number, 'uncollectable')
-      expect(await trust()).toEqual({ isBlocked: false, debt: '20000' })
-      await admin.unblock(ALICE, 'a test', origin)
-      expect(await trust()).toEqual({ isBlocked: false, debt: '0' })
-    }
-  })
-
-  test('that two block at the same time are blocked once', async () => {
-    await Promise.all([admin.block(ALICE, 'one', origin), open(store).block(ALICE, 'other', origin)])
-    expect(await typesOf(payerStream(8453, ALICE))).toEqual(['PayerBlocked'])
   })
 })
 

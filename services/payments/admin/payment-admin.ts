@@ -1,13 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Origin, RecordedEvent } from '../../../contracts/event.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import type { Origin } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
+import { RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
-import { payerStream } from '../../../contracts/streams.ts'
-import { type AppendPath, CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
+import { CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import { createPaymentLog } from '../claims/payment-log.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
@@ -106,12 +105,6 @@ export function createPaymentAdmin(options: PaymentAdminOptions) {
       })
       return appended === undefined ? before.payment : (await load(paymentId)).payment
     },
-    /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
-    block: (payer: string, reason: string, origin: Origin) =>
-      setTrust(path, options, PayerBlocked, { payer, reason }, origin),
-    /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
-    unblock: (payer: string, reason: string, origin: Origin) =>
-      setTrust(path, options, PayerUnblocked, { payer, reason }, origin),
     /** For metrics and readiness; undefined where this process keeps no read models. */
     totals() {
       if (index === undefined) return undefined
@@ -143,29 +136,4 @@ async function list(index: PaymentIndex, { state, payer, after, limit }: Payment
     if (page.length < LIMITS.paymentRows) return found
     await setImmediate()
   }
-}
-
-/** The newest event of a payer holds. Repeating it is harmless, and forgets the debts in between. */
-async function setTrust(
-  path: AppendPath,
-  { on, newId }: Pick<PaymentAdminOptions, 'on' | 'newId'>,
-  definition: typeof PayerBlocked | typeof PayerUnblocked,
-  data: { payer: string; reason: string },
-  origin: Origin,
-): Promise<void> {
-  const stream = payerStream(on.id, data.payer)
-  await executeCommand<RecordedEvent | undefined, undefined>(path, {
-    stream,
-    async load() {
-      for await (const newest of path.store.read(stream, { direction: 'backwards', limit: 1 }))
-        return { state: newest, revision: newest.revision }
-      return { state: undefined, revision: 'no-stream' }
-    },
-    decide(newest) {
-      const isSaid = newest?.type === PayerBlocked.type && definition.type === PayerBlocked.type
-      const event = newEvent(definition as EventDefinition, { id: newId(), data, meta: { ...origin } })
-      return { events: isSaid ? [] : [event], result: undefined }
-    },
-    unknown: { what: 'this was recorded of the payer', again: 'Say it again: that is harmless.' },
-  })
 }

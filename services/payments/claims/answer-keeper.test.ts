@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
-import { EVENT_CATALOGUE, inFormat } from '../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { paymentFact } from '../../../projections/given-events.fixture.ts'
@@ -65,22 +63,6 @@ describe('an answer', () => {
     expect(decideWithholding(of(change), code, isMaker)).toBe(expected)
   })
 })
-
-test.each([
-  ['AnswerWithheld', { code: 'payment_pending' }],
-  ['AnswerGiven', {}],
-  ['RefundBegun', { by: 'credit', value: '20000', cause: 'answer_not_given', why: 'no_wallet' }],
-  ['CreditApplied', { value: '20000' }],
-] as const)(
-  '%s is held back while processes of a former release read the streams of payments',
-  (type, more) => {
-    const definition: EventDefinition = EVENT_CATALOGUE[type]
-    const data = { paymentId: newId(), ...more }
-    const event = newEvent(definition, { id: newId(), data, meta: { correlationId: 'test', actor: 'test' } })
-    expect(() => inFormat(event, 1)).toThrow(expect.objectContaining({ code: 'upgrade_under_way' }))
-    expect(inFormat(event, 2)).toEqual(event)
-  },
-)
 
 describe('in the log', () => {
   const ending = new AbortController()

@@ -74,7 +74,6 @@ export function createAnswerKeeper(options: AnswerKeeperOptions) {
         return
       } catch (error) {
         if (!isServiceError(error)) throw error
-        if (error.code === 'upgrade_under_way') return
         report('a claim that the log did not confirm is looked for again', { paymentId, code: error.code })
       }
     }
@@ -92,16 +91,11 @@ export function createAnswerKeeper(options: AnswerKeeperOptions) {
       const known = decideGiving(payment, isReplay, now())
       if (known === 'give') return payment
       if (known === 'refuse') throw refundedError(payment)
-      try {
-        await record(options, payment.stream, (newest) => {
-          const giving = decideGiving(newest, isReplay, now())
-          if (giving === 'refuse') throw refundedError(newest)
-          return giving === 'record' ? { definition: AnswerGiven } : undefined
-        })
-      } catch (error) {
-        // Where it cannot be written yet that an answer is given, nor can it be that one was withheld.
-        if (!isServiceError(error, 'upgrade_under_way')) throw error
-      }
+      await record(options, payment.stream, (newest) => {
+        const giving = decideGiving(newest, isReplay, now())
+        if (giving === 'refuse') throw refundedError(newest)
+        return giving === 'record' ? { definition: AnswerGiven } : undefined
+      })
       return payment
     },
     /**

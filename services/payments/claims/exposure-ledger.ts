@@ -59,7 +59,7 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
 
   return {
     /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
-    of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly hasCredit: boolean } {
+    of(payer: string, rail: Rail): Exposure & { readonly hasCredit: boolean } {
       if (index === undefined) throw exposureUnknownError()
       forgetFolded(index.position())
       const all = index.total()
@@ -72,7 +72,6 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
         total: BigInt(all?.unsettled ?? '0') + ofAll.served,
         waiting: own?.[name] ?? 0,
         waitingOfAll: (all?.[name] ?? 0) + ofAll[rail],
-        isBlocked: own?.isBlocked === true,
         hasCredit: own?.hasCredit === true || credited.has(payer),
       }
       if (own?.hasCredit === true) credited.delete(payer)

@@ -2,7 +2,6 @@ import { assert } from '../../../contracts/assert.ts'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Offered, Quote } from '../payments.ts'
-import type { OfferSigner } from '../signing/offer-signer.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from './payment-requirements.ts'
 
 export interface QuoteTerms {
@@ -11,8 +10,6 @@ export interface QuoteTerms {
   readonly payTo: string | undefined
   /** Whether the payment gateway is offered as a second rail. */
   readonly offersGateway: boolean
-  /** Signs what is offered, where it is signed, and until when it binds, Unix seconds. */
-  readonly signing?: { readonly signer: OfferSigner; readonly validUntil: number } | undefined
 }
 
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
@@ -29,11 +26,7 @@ export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X40
  * @param error code of x402 or of the error registry
  * @example const { body, header } = makeQuote({ payTo, offersGateway: true }, offered, 'payment_required')
  */
-export function makeQuote(
-  { on, payTo, offersGateway, signing }: QuoteTerms,
-  offered: Offered,
-  error: string,
-): Quote {
+export function makeQuote({ on, payTo, offersGateway }: QuoteTerms, offered: Offered, error: string): Quote {
   assert(offered.price > 0n, 'an offer costs more than nothing', offered.price)
   const said = payTo === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
@@ -46,16 +39,7 @@ export function makeQuote(
     resource: { url, description, mimeType: MIME_TYPE, ...SERVICE },
     accepts,
     ...(accepts.length > 0 && {
-      extensions: {
-        bazaar: discoveryOf(offered.example),
-        'payment-identifier': IDENTIFIER,
-        ...(signing && {
-          'offer-receipt': {
-            info: { offers: signing.signer.offers(url, accepts, signing.validUntil) },
-            schema: { $schema: JSON_SCHEMA, type: 'object', properties: { offers: { type: 'array' } } },
-          },
-        }),
-      },
+      extensions: { bazaar: discoveryOf(offered.example) },
     }),
   }
   return {
@@ -67,17 +51,6 @@ export function makeQuote(
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
-}
-
-/** A client may name its payment, and is then never charged for a second one of that name. */
-const IDENTIFIER = {
-  info: { required: false },
-  schema: {
-    $schema: JSON_SCHEMA,
-    type: 'object',
-    properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
-    required: ['required'],
-  },
 }
 
 /**

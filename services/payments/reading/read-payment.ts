@@ -96,16 +96,7 @@ function readVersion2(sent: Readonly<Record<string, unknown>>, on: PaymentChain)
   requireOffered(accepted, on.network)
   const { asset, extra } = parse(acceptedSchema, accepted, 'accepted')
   const payload = parse(payloadSchema, sent.payload, 'payload')
-  const identifier = identifierIn(sent.extensions)
-  return presented({
-    on,
-    protocol: 2,
-    rail: railOf(extra ?? {}),
-    network: on.network,
-    asset,
-    payload,
-    identifier,
-  })
+  return presented({ on, protocol: 2, rail: railOf(extra ?? {}), network: on.network, asset, payload })
 }
 
 /** The scheme first: what another one's payload looks like is not known here. */
@@ -141,24 +132,7 @@ function railOf(extra: NonNullable<z.output<typeof acceptedSchema>['extra']>): R
   )
 }
 
-/** @throws ServiceError `payment_malformed` for a name that is none */
-function identifierIn(extensions: unknown): string | undefined {
-  const { 'payment-identifier': extension } = (extensions ?? {}) as Record<
-    string,
-    { info?: unknown } | undefined
-  >
-  const { id } = (extension?.info ?? {}) as { readonly id?: unknown }
-  if (id === undefined) return undefined
-  if (typeof id === 'string' && IDENTIFIER.test(id)) return id
-  throw new ServiceError('payment_malformed', {
-    message: `The payment identifier is ${shown(id)}; it must have 16 to 128 letters, digits, - or _.`,
-  })
-}
-
-const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
-
-interface Parts
-  extends Pick<PresentedPayment, 'on' | 'protocol' | 'rail' | 'network' | 'asset' | 'identifier'> {
+interface Parts extends Pick<PresentedPayment, 'on' | 'protocol' | 'rail' | 'network' | 'asset'> {
   readonly payload: z.output<typeof payloadSchema>
 }
 

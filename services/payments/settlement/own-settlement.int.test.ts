@@ -55,34 +55,6 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     expect(settler.health()).toMatchObject({ ok: true, detail: 'settling', open: 0, unknown: 0 })
   })
 
-  test('texts stand on the chain as the data of a transaction, beside settlements', async () => {
-    const payer = await aPayer(600_000n)
-    const settler = await world.start()
-    await world.pause()
-    const { signal } = new AbortController()
-    const texts = ['signals.example.com/log\n3\nroot\n', 'another']
-    const streams: string[] = []
-    const written = []
-    for (const text of texts) {
-      streams.push(await world.claim({ payer, value: 20_000n }), await world.claim({ payer, value: 20_000n }))
-      if (settler.write === undefined) throw new Error('it does not settle')
-      written.push(settler.write(text, signal))
-    }
-    const places = await Promise.all(written)
-    for (const [index, place] of places.entries()) {
-      const hash = place.transaction
-      const { input, blockHash, to } = await chain.node.getTransaction({ hash })
-      expect([Buffer.from(input.slice(2), 'hex').toString(), blockHash, to]).toEqual([
-        texts[index],
-        place.blockHash,
-        world.gasAddress().toLowerCase(),
-      ])
-    }
-    await Promise.all(streams.map((stream) => world.until(stream, 'confirmed')))
-    await world.stop()
-    expect(settler.write).toBeUndefined()
-  })
-
   test('claims that wait together share a transaction', async () => {
     const payer = await aPayer(600_000n)
     const streams = await Promise.all(

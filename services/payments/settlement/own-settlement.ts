@@ -1,5 +1,4 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
@@ -12,20 +11,11 @@ import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 
 export interface OwnSettlementOptions extends Clock {
-  readonly on: PaymentChain
   readonly chain: SettlementChain
   readonly wallet: Wallet
   readonly gas: GasGuard
   readonly queue: PaymentQueue
   readonly timing: SettlementTiming
-}
-
-/** The transaction and block of a text on the chain. */
-export interface WrittenText {
-  readonly chainId: number
-  readonly transaction: `0x${string}`
-  readonly blockNumber: number
-  readonly blockHash: `0x${string}`
 }
 
 /** A payment and what is to be done about it. */
@@ -49,7 +39,7 @@ const GAS_WAITS = 5
  */
 // oxlint-disable-next-line max-lines-per-function -- the steps of a transaction share its nonces, its fees and its block
 export function createOwnSettlement(options: OwnSettlementOptions) {
-  const { on, chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
+  const { chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
@@ -220,31 +210,8 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       if (batch.length > 0) await send(batch, accountNonce, signal)
       return firstReason([...all, ...looks, ...followed])
     },
-    /**
-     * Puts a short text on the chain, by the rule of all our transactions: so it is never in the way of {@link work}, and the two must not
-     * go on at the same time.
-     *
-     * @throws ServiceError `payments_unavailable` where it is in no block in time; it may get there all the same
-     */
-    async write(text: string, signal: AbortSignal): Promise<WrittenText> {
-      const accountNonce = await wallet.accountNonce()
-      const fees = gas.feesFor(await wallet.gas(), accountNonce, 0)
-      if (fees === undefined) throw notWrittenError('the wallet is empty, or gas costs more than is paid')
-      const transaction = await wallet.signText(text, { accountNonce, ...fees })
-      const outcome = await wallet.send(transaction)
-      if (outcome.kind === 'underpriced') gas.underbid()
-      if (outcome.kind !== 'unaffordable') gas.sent(fees, accountNonce)
-      const receipt = await awaitReceipt(transaction, outcome, signal)
-      if (receipt === undefined)
-        throw notWrittenError('reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`)
-      const { blockNumber, blockHash } = receipt
-      return { chainId: on.id, transaction: transaction.hash, blockNumber, blockHash }
-    },
   }
 }
-
-const notWrittenError = (why: string): ServiceError =>
-  new ServiceError('payments_unavailable', { message: `The text is not on the chain: ${why}` })
 
 const fulfilled = <Value>(all: readonly PromiseSettledResult<Value>[]): Value[] =>
   all.filter((one) => one.status === 'fulfilled').map(({ value }) => value)

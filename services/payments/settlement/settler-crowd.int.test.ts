@@ -93,7 +93,6 @@ test('an honest payment among 30,000 of payers without funds is settled within i
     },
     gas: async () => gas,
     sign: async () => ({ hash: HASH, raw: '0x' }),
-    signText: async () => ({ hash: HASH, raw: '0x' }),
     send: async () => ({ kind: 'sent' }),
   }
   const ending = new AbortController()

@@ -5,7 +5,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { type Payment } from '../state/payment-state.ts'
@@ -15,7 +14,7 @@ import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
 import { followClaims } from './follow-claims.ts'
 import { createForwardedSettlement } from './forwarded-settlement.ts'
 import { createGasGuard } from './gas-guard.ts'
-import { createOwnSettlement, firstReason, type WrittenText } from './own-settlement.ts'
+import { createOwnSettlement, firstReason } from './own-settlement.ts'
 import { createPaymentQueue, type Stage } from './payment-queue.ts'
 import { createSettlementLog } from './settlement-log.ts'
 import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
@@ -86,13 +85,6 @@ export interface Settler {
   /** Works until the signal; resolves when what it had begun has come to a safe place. Never rejects. */
   run(signal: AbortSignal): Promise<void>
   health(): SettlerHealth
-  /**
-   * Puts a short text on the chain with the wallet, between settlements. Undefined while this process does not settle with a
-   * wallet of its own.
-   *
-   * @throws ServiceError `payments_unavailable`
-   */
-  readonly write: ((text: string, signal: AbortSignal) => Promise<WrittenText>) | undefined
 }
 
 /** How often the gas wallet and facilitators are looked at; while one or the node is in trouble, after so many shortest waits. */
@@ -110,7 +102,6 @@ export function createSettler(options: SettlerOptions): Settler {
   /** Current problems, by the part that has them. */
   const problems = new Map<string, string>()
   let isWorking = false
-  let write: Settler['write']
   let isOwnChain = false
   const gas = createGasGuard({
     maxFeePerGas: options.maxFeePerGas ?? BigInt(LIMITS.settlementGasWei),
@@ -179,16 +170,9 @@ export function createSettler(options: SettlerOptions): Settler {
       runStage('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
     ]
     if (wallet !== undefined && chain !== undefined) {
-      const own = createOwnSettlement({ ...parts, on, chain, wallet, gas })
-      // The wallet has one transaction at a time.
-      const alone = createConcurrencyLimit(1)
-      write = (text, until) =>
-        alone(async () => {
-          await requireOwnChain()
-          return own.write(text, AbortSignal.any([signal, until]))
-        })
+      const own = createOwnSettlement({ ...parts, chain, wallet, gas })
       const batch = options.batch ?? LIMITS.settlementBatch
-      stages.push(runStage('direct', batch, (some, until) => alone(() => own.work(some, until)), signal))
+      stages.push(runStage('direct', batch, (some, until) => own.work(some, until), signal))
       stages.push(watch('gas', () => seeGas(wallet), signal))
     } else if (facilitator !== undefined) {
       const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
@@ -240,7 +224,6 @@ export function createSettler(options: SettlerOptions): Settler {
   async function settle(signal: AbortSignal): Promise<void> {
     isWorking = true
     await Promise.all([followOn(signal), options.refunds?.run(signal), ...lanesOf(signal)])
-    write = undefined
     queue.clear()
     gas.rest()
     // The next process that settles has problems of its own.
@@ -268,9 +251,6 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    get write() {
-      return write
-    },
     async run(signal) {
       if (leases === undefined) return settle(signal)
       while (!signal.aborted) {

@@ -1,4 +1,4 @@
-import { keccak256, stringToHex } from 'viem'
+import { keccak256 } from 'viem'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
@@ -37,8 +37,6 @@ export interface Wallet {
   /** @throws ServiceError `payments_unavailable` */
   gas(): Promise<GasFacts>
   sign(authorizations: readonly SignedAuthorization[], fees: TransactionFees): Promise<SignedTransaction>
-  /** A transaction to the wallet itself, which moves nothing and shows everybody a short text. */
-  signText(text: string, fees: TransactionFees): Promise<SignedTransaction>
   send(transaction: SignedTransaction): Promise<SendOutcome>
 }
 
@@ -87,7 +85,6 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
     },
     sign: (authorizations, fees) =>
       signed(transfersCall(authorizations, node.on), gasFor(authorizations.length), fees),
-    signText: (text, fees) => signed({ to: address, data: stringToHex(text) }, gasFor(0), fees),
     async send({ raw }) {
       try {
         await node.client.request({ method: 'eth_sendRawTransaction', params: [raw] })

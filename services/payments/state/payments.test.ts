@@ -247,24 +247,6 @@ describe('payers', () => {
     expect(totalsOf(rows, ALICE)?.debt).toBe('20000')
     expect(totalsOf(rows)?.debt).toBe('20000')
   })
-
-  test('are blocked and unblocked; unblocking forgets their debts, also in the sum of all', () => {
-    const [blocked, unblocked] = [
-      paymentFact('PayerBlocked', { payer: ALICE, reason: 'a test' }),
-      paymentFact('PayerUnblocked', { payer: ALICE, reason: 'a test' }),
-    ]
-    const [two, bobs] = [story(2, { payer: ALICE }), story(3, { payer: BOB })]
-    const lost = [one.claimed, one.uncollectable, two.claimed, bobs.claimed, bobs.uncollectable]
-    const before = fold(payments, given(...lost, blocked))
-    expect(totalsOf(before, ALICE)).toMatchObject({ isBlocked: true, debt: '20000', unsettled: '20000' })
-    const after = fold(payments, given(...lost, blocked, unblocked))
-    expect(totalsOf(after, ALICE)).toMatchObject({ isBlocked: false, debt: '0', unsettled: '20000' })
-    expect(totalsOf(after)).toMatchObject({ isBlocked: false, debt: '20000' })
-    // What was forgotten and is paid after all makes nobody a creditor.
-    const paid = fold(payments, given(...lost, unblocked, one.confirmed))
-    expect(totalsOf(paid, ALICE)?.debt).toBe('0')
-    expect(totalsOf(paid)?.debt).toBe('20000')
-  })
 })
 
 /** Any way that a payment can go, as the settler records it. */

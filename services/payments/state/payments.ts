@@ -27,13 +27,11 @@ export interface PayerTotals extends JsonObject {
   /** Claims that are not served before their money is there, which has not come: on the direct rail, and the gateway's. */
   readonly waiting: number
   readonly waitingGateway: number
-  /** Served and never paid, less what was paid before it was served since, and what the operator forgot. */
+  /** Served and never paid, less what was paid before it was served since. */
   readonly debt: string
   readonly claims: number
   /** Payments that are not at their end. */
   readonly open: number
-  /** By the operator. */
-  readonly isBlocked: boolean
   /** Left of what was given for payments in vain. */
   readonly credit: string
   /** Whether it was ever given any. */
@@ -115,7 +113,6 @@ const NOTHING: PayerTotals = {
   debt: '0',
   claims: 0,
   open: 0,
-  isBlocked: false,
   credit: '0',
   hasCredit: false,
 }
@@ -136,8 +133,6 @@ export const payments: Projection<PaymentsRow> = {
     'SettlementReorged',
     'PaymentUncollectable',
     'RefundSent',
-    'PayerBlocked',
-    'PayerUnblocked',
     'AnswerWithheld',
     'AnswerGiven',
     'RefundBegun',
@@ -148,11 +143,6 @@ export const payments: Projection<PaymentsRow> = {
     'CreditUsed',
   ],
   fold(rows, event) {
-    if (event.type === 'PayerBlocked' || event.type === 'PayerUnblocked') {
-      const isBlocked = event.type === 'PayerBlocked'
-      change(rows, event.data.payer, (sums) => ({ ...sums, isBlocked, debt: isBlocked ? sums.debt : '0' }))
-      return
-    }
     if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
       change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance, hasCredit: true }))
     foldTakenCredit(rows, event)
@@ -277,7 +267,6 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
     debt: sum('debt'),
     claims: count('claims'),
     open: count('open'),
-    isBlocked: false,
     credit: sum('credit'),
     hasCredit: all.hasCredit || after.hasCredit,
   })

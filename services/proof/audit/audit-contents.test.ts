@@ -25,14 +25,14 @@ const outcome = { exchange, coin, timeframe, verdictId, barClose, validUntil, ..
 
 test('an audit holds of an outcome only the fields that its race is compared by', () => {
   const findings = createFindings()
-  const context = { origin: 'log', traces: [], silences: [], now: validUntil }
+  const context = { origin: 'log', seen: undefined, now: validUntil }
   const contents = new AuditedContents(findings, context)
   const events = [
     newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),
     newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }),
   ]
   for (const [index, event] of events.entries())
-    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>)
   expect(findings.counts()).not.toHaveProperty('wrong_outcome')
   expect(contents.end().series).toMatchObject([{ covered: barClose }])
   const outcomes = contents.end().series[0]?.outcomes ?? expect.fail('there is no series')
@@ -52,13 +52,13 @@ test('an outcome takes 80 bytes outside of the heap, and is what it was', () => 
 
 test('an outcome with a text in the place of a number is a wrong one, though the number would be right', () => {
   const findings = createFindings()
-  const contents = new AuditedContents(findings, { origin: 'log', traces: [], silences: [], now: validUntil })
+  const contents = new AuditedContents(findings, { origin: 'log', seen: undefined, now: validUntil })
   const disguised = { ...outcome, entryPrice: '100' }
   const events = [
     newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),
     { ...newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }), data: disguised },
   ]
   for (const [index, event] of events.entries())
-    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>)
   expect(findings.counts()).toHaveProperty('wrong_outcome', 1)
 })

@@ -17,8 +17,7 @@ import type { Findings } from './finding.ts'
 import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
 import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
-import { type Delays, Timeliness } from './timeliness.ts'
-import type { Silence, Trace } from './traces.ts'
+import { type Delays, type Seen, Timeliness } from './timeliness.ts'
 
 interface SeriesState {
   readonly series: Series
@@ -89,8 +88,8 @@ const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 /** Facts that an audit has from elsewhere than the log. */
 export interface AuditContext {
   readonly origin: string
-  readonly traces: readonly Trace[]
-  readonly silences: readonly Silence[]
+  /** The state that the former audit kept. */
+  readonly seen: Seen | undefined
   /** Unix milliseconds. */
   readonly now: number
 }
@@ -117,19 +116,18 @@ export class AuditedContents {
     this.#findings = findings
     this.#context = context
     this.#sealed = new SealedDays(findings)
-    this.#timeliness = new Timeliness(findings, context.traces, context.silences)
+    this.#timeliness = new Timeliness(findings, context.seen)
   }
 
   /**
    * Takes the contents in the order of the entries.
    *
    * @param event undefined where it is not shown
-   * @param schema in which it was written
    */
-  take(index: number, entry: Entry, event: ServiceEvent | undefined, schema: number): void {
-    if (index === 0 && event?.type !== 'StoreInitialised')
+  take(index: number, entry: Entry, event: ServiceEvent | undefined): void {
+    if (index === 0 && event?.type !== 'LogBegun')
       this.#findings.add('second_log', 0, 'the log does not begin with the identity of its store')
-    if (event !== undefined) return this.#takeEvent(index, event, schema)
+    if (event !== undefined) return this.#takeEvent(index, event)
     this.#hidden.push({ index, opensAt: entry.opensAt })
     this.#hiddenTimes.add(entry.opensAt)
     if (entry.kind !== ENTRY_KINDS.VerdictRecorded && entry.opensAt === 0)
@@ -155,7 +153,7 @@ export class AuditedContents {
       delays,
       settled,
       doubts: [...timeliness.doubts, ...neighbours.doubts],
-      unchecked: [...timeliness.unchecked, ...neighbours.unchecked],
+      unchecked: neighbours.unchecked,
       series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
@@ -213,7 +211,7 @@ export class AuditedContents {
       )
   }
 
-  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>, schema: number): void {
+  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
     this.#counts.verdicts += 1
     const state = this.#stateOf(data)
     const { barClose, modelVersion } = data
@@ -234,7 +232,7 @@ export class AuditedContents {
     state.covered = barClose
     state.open.push(judged(data))
     this.#neighbours.takeVerdict(data, barClose)
-    if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
+    if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
   }
 
@@ -302,9 +300,9 @@ export class AuditedContents {
     this.#monitored.set(exchange, new Map(names.map((name) => [name, before?.get(name) ?? since])))
   }
 
-  #takeEvent(index: number, event: ServiceEvent, schema: number): void {
+  #takeEvent(index: number, event: ServiceEvent): void {
     switch (event.type) {
-      case 'StoreInitialised':
+      case 'LogBegun':
         if (index > 0)
           this.#findings.add('second_log', index, 'a second store begins in the midst of the log')
         this.#market = event.data.market
@@ -318,7 +316,7 @@ export class AuditedContents {
           )
         return
       case 'VerdictRecorded':
-        return this.#takeVerdict(index, event, schema)
+        return this.#takeVerdict(index, event)
       case 'VerdictsMissing':
         return this.#takeMissing(index, event)
       case 'OutcomeLabelled':

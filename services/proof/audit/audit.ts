@@ -5,27 +5,24 @@ import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
+import { openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
 import { type Entry, entryAt, kindOf, opensAt } from '../tree/entry.ts'
 import { sha256 } from '../tree/merkle.ts'
-import type { Policy } from '../witnesses/policy.ts'
 import {
   AuditedContents,
   type AuditedSeries,
   type ContentsSummary,
   MOST_WINDOW_BARS,
 } from './audit-contents.ts'
-import { type AuditState, checkHistory } from './audited-history.ts'
-import { checkCosigned } from './cosigned-history.ts'
+import { type AuditState, checkGrowth, checkHistory } from './audited-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
 import type { Labelled } from './labelled.ts'
-import { type LogSource, readAt } from './log-source.ts'
+import type { LogSource } from './log-source.ts'
 import { type RecordGrouping, recountRecord } from './published-record.ts'
 import { contentTiles, type ReadLog, readLog } from './read-log.ts'
 import { type Recomputation, Sample } from './sample.ts'
-import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
 /** Functions of other domains that an audit calls. */
 export interface AuditTools {
@@ -37,7 +34,7 @@ export interface AuditTools {
     bars: readonly Candle[],
   ) => JsonObject
   /** Computes a verdict again from its bars, with the model whose file hashes to that. */
-  readonly recompute: (verdict: Verdict, sha256: string, schema: number) => Promise<Recomputation>
+  readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
@@ -52,8 +49,8 @@ export interface AuditTools {
 export interface AuditOptions {
   readonly source: LogSource
   readonly keys: readonly Verifier[]
-  /** The witnesses that must have cosigned the log; undefined to ask for none. */
-  readonly policy?: Policy | undefined
+  /** A signed checkpoint of an earlier day, which the log must continue. */
+  readonly earlier?: string | undefined
   /** The state that the former audit kept. */
   readonly seen: AuditState | undefined
   readonly tools: AuditTools
@@ -74,8 +71,6 @@ export interface AuditReport {
   readonly signatures: readonly Signature[]
   readonly findings: readonly Finding[]
   readonly counts: ReturnType<Findings['counts']>
-  /** Names of the witnesses of the policy that have cosigned it. */
-  readonly cosigned: readonly string[]
   readonly summary: Omit<ContentsSummary, 'series' | 'files' | 'settled' | 'doubts' | 'unchecked'>
   /** Outcomes that were recomputed from bars. */
   readonly recomputed: number
@@ -95,13 +90,12 @@ export interface AuditReport {
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { source, keys, policy, seen, tools, now, isCopy = false } = options
+  const { source, keys, seen, tools, now, isCopy = false } = options
   const findings = createFindings()
   const unchecked: string[] = []
+  const earlier = options.earlier === undefined ? undefined : openCheckpoint(options.earlier, keys).checkpoint
   // Before the log: what it counts has to be in the log then.
   const records = await readRecords(tools, unchecked)
-  // Before the checkpoint, which is as new or newer then.
-  const cosigned = policy === undefined ? undefined : await readAt(source, 'log/cosigned', noteText)
   const log = await readLog(source, keys, (done, all) => options.onProgress?.('entries', done, all))
   const { checkpoint, signatures } = log
   if (!keys.some(({ name }) => name === checkpoint.origin))
@@ -111,28 +105,16 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
     )
   checkHistory(log, { seen, isCopy }, findings)
-  const traces = await readAnchors(source, log, findings)
-  if (traces.length > 0) unchecked.push('whether anchors stand where the service says: no chain was asked')
-  if (policy === undefined) unchecked.push('who has cosigned it: no policy was given')
-  const witnessed =
-    policy === undefined ? undefined : checkCosigned(cosigned, { log, keys, policy, findings })
-  if (witnessed !== undefined) traces.push(witnessed.trace)
+  if (earlier !== undefined) checkGrowth(log, earlier, findings)
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
-  else traces.push({ size: seen.size, at: seen.seenAt, by: 'the former audit', isNewest: true })
 
-  const contents = new AuditedContents(findings, {
-    origin: checkpoint.origin,
-    traces,
-    silences: silencesOf(traces, unchecked),
-    now,
-  })
+  const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
   const sample = new Sample(options.random)
-  await readContents(options, log, findings, (index, entry, event, schema) => {
-    contents.take(index, entry, event, schema)
+  await readContents(options, log, findings, (index, entry, event) => {
+    contents.take(index, entry, event)
     if (event === undefined) return
     for (const { recount } of records) recount.take(index, event)
-    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA)
-      sample.take({ index, schema, verdict: event.data })
+    if (event.type === 'VerdictRecorded') sample.take({ index, verdict: event.data })
   })
   const { series: all, files, settled, ...found } = contents.end()
   const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
@@ -141,7 +123,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   unchecked.push(...contentGaps)
   const { recomputed, doubtful } = await checkOutcomes(all, options, findings, unchecked)
   const sampled = await sample.check(
-    ({ verdict, schema }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? '', schema),
+    ({ verdict }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
     findings,
     (done, of) => options.onProgress?.('sampled verdicts', done, of),
   )
@@ -154,7 +136,6 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     size,
     root: root.toString('base64'),
     signatures,
-    cosigned: (witnessed?.cosigners ?? []).map(({ name }) => name),
     findings: findings.listed(),
     counts: findings.counts(),
     summary,
@@ -165,12 +146,6 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     log,
   }
 }
-
-/** @throws ServiceError `proof_invalid` for what is no note */
-const noteText = (bytes: Buffer): string => parseCheckpoint(bytes.toString()) && bytes.toString()
-
-/** Verdicts of former schemas lack fields that are computed today. */
-const FIRST_COMPARABLE_SCHEMA = 3
 
 async function readRecords(tools: AuditTools, unchecked: string[]) {
   const records = []
@@ -183,19 +158,12 @@ async function readRecords(tools: AuditTools, unchecked: string[]) {
   return records
 }
 
-function silencesOf(traces: readonly Trace[], unchecked: string[]) {
-  const silences = silencesIn(traces)
-  if (silences === undefined)
-    unchecked.push('whether the log stood still for hours: there are too few anchors and cosignatures')
-  return silences ?? []
-}
-
 /** Reads the contents in the order of their entries; those that were edited are found, and left out. */
 async function readContents(
   { source, onProgress }: AuditOptions,
   log: ReadLog,
   findings: Findings,
-  take: (index: number, entry: Entry, event: ServiceEvent | undefined, schema: number) => void,
+  take: (index: number, entry: Entry, event: ServiceEvent | undefined) => void,
 ): Promise<void> {
   let index = 0
   for await (const { of, lineAt } of contentTiles(source, log)) {
@@ -203,7 +171,7 @@ async function readContents(
       const entry = entryAt(of, at)
       if (entry === undefined) break
       const line = lineAt(at)
-      if (line === 'null') take(index, entry, undefined, 0)
+      if (line === 'null') take(index, entry, undefined)
       else if (!sha256(line).equals(entry.hash))
         findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
       else openContent(index, entry, line, findings, take)
@@ -217,7 +185,7 @@ function openContent(
   entry: Entry,
   line: string,
   findings: Findings,
-  take: (index: number, entry: Entry, event: ServiceEvent, schema: number) => void,
+  take: (index: number, entry: Entry, event: ServiceEvent) => void,
 ): void {
   const content = parseContent(line)
   const kind = kindOf(content)
@@ -228,7 +196,7 @@ function openContent(
       `entry ${index} says otherwise what it is, or when it is shown, than its content`,
     )
   const place = { stream: 'audit', revision: 0, position: String(index), at: '', meta: META }
-  take(index, entry, decodeEvent({ ...content, ...place }), content.schema)
+  take(index, entry, decodeEvent({ ...content, ...place }))
 }
 
 const META = { correlationId: 'audit', actor: 'audit' }

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
-import { HASH_BYTES } from '../tree/merkle.ts'
+import type { Checkpoint } from '../notes/checkpoint.ts'
+import { HASH_BYTES, rootOf, subtreesOf } from '../tree/merkle.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
 
@@ -93,4 +94,15 @@ export function checkHistory(
       `from entry ${first} on it is not what it was at ${seen.size} entries`,
     )
   for (const index of changed) findings.add('edited_verdict', index, `entry ${index} is not what it was`)
+}
+
+/** Checks that a log has only grown since a checkpoint that it signed. */
+export function checkGrowth({ checkpoint, leaves }: ReadLog, earlier: Checkpoint, findings: Findings): void {
+  const { origin, size, root } = earlier
+  if (origin !== checkpoint.origin)
+    findings.add('second_log', null, `the checkpoint is of ${origin}, and the log of ${checkpoint.origin}`)
+  else if (size > checkpoint.size)
+    findings.add('second_history', null, `the checkpoint has ${size} entries, and the log ${checkpoint.size}`)
+  else if (!rootOf(subtreesOf(leaves), size).equals(root))
+    findings.add('second_history', null, `its first ${size} entries are not those of the checkpoint`)
 }

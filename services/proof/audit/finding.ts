@@ -9,8 +9,6 @@ export const FRAUDS = {
     'a verdict is marked late and was not, so that it counts for nothing. Count it, and compare the record then',
   engine_was_there:
     'verdicts are left out for want of an engine, and their neighbours are not. Compute them from the bars, and compare the record then',
-  silent_log:
-    'nothing outside shows that the log grew for hours, and its verdicts say that they were in time. Ask the witnesses which checkpoints they saw, and look the anchors up on the chain',
   dropped_bar:
     'a closed bar has neither a verdict nor an entry that says why. Compute it from the bars, and compare the record then',
   second_log: 'the log is not the only one of its operator. Audit the others, too, and ask why there are two',

@@ -22,8 +22,6 @@ const MOST_OTHER_CALLS = 0.1
 
 interface Drawn {
   readonly index: number
-  /** Schema of its event: former ones lack fields that this release computes. */
-  readonly schema: number
   readonly verdict: Verdict
 }
 

@@ -2,10 +2,10 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
-import { inTimeUntil, isLate, LATE_BY_FIRST_BAR_SCHEMA, type Verdict } from '../../../contracts/verdict.ts'
+import { inTimeUntil, isLate, type Verdict } from '../../../contracts/verdict.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
+import type { AuditState } from './audited-history.ts'
 import type { Findings } from './finding.ts'
-import type { Silence, Trace } from './traces.ts'
 
 /** How far the verdicts of a series stand after their bars, by the newest market time that the log spoke of before. */
 export interface Delays {
@@ -22,7 +22,7 @@ const APPEND_MS = 2 * 60_000
 const SHORT_BAR_MS = 15 * 60_000
 const appendMs = ({ timeframe }: Series): number => (timeframeMs(timeframe) < SHORT_BAR_MS ? APPEND_MS : 0)
 
-/** By how much clocks of service, witnesses and auditor may differ, and how long a checkpoint takes to be signed. */
+/** By how much clocks of service and auditor may differ, and how long a checkpoint takes to be signed. */
 const CLOCKS_MS = 5 * 60_000
 
 /** A clock that was set forward and back leaves one hour of wrong marks; one that is wrong every day is no accident. */
@@ -31,17 +31,19 @@ const MOST_CLOCK_STEPS = 3
 /** Calls that are marked late are compared with those in time from so many on. */
 const FEWEST_LATE_CALLS = 10
 
+/** How large the log was when it was audited before. */
+export type Seen = Pick<AuditState, 'size' | 'seenAt'>
+
 interface Marked {
   readonly index: number
   readonly name: string
   readonly until: number
 }
 
-/** Judges whether the verdicts of a live market were recorded when they say, by nothing but the order of the log and its traces. */
+/** Judges whether the verdicts of a live market were recorded when they say, by nothing but the order of the log and a former audit. */
 export class Timeliness {
   readonly #findings: Findings
-  readonly #traces: readonly Trace[]
-  readonly #silences: readonly (Silence & { count: number; first: number })[]
+  readonly #seen: Seen | undefined
   readonly #delays = new Map<string, Map<number, number>>()
   /** Index of the last entry that was in time within each hour. */
   readonly #lastOf = new Map<number, number>()
@@ -52,33 +54,20 @@ export class Timeliness {
   /** The horizon at which a verdict was recorded after a bar of its race had closed, by the id of the verdict. */
   readonly #known = new Map<string, number>()
   readonly #calls = { late: { won: 0, lost: 0 }, inTime: { won: 0, lost: 0 } }
-  #goesByFirstBar = false
-  #former = 0
   #decided = 0
 
-  /**
-   * @param traces that show how large the log was at some time
-   * @param silences in which none of them shows that it grew
-   */
-  constructor(findings: Findings, traces: readonly Trace[], silences: readonly Silence[]) {
+  constructor(findings: Findings, seen: Seen | undefined) {
     this.#findings = findings
-    this.#traces = traces
-    this.#silences = silences.map((silence) => ({ ...silence, count: 0, first: 0 }))
+    this.#seen = seen
   }
 
-  /**
-   * @param schema in which it was written: it says by which rule it was marked
-   * @param horizon newest market time that the log spoke of before
-   */
-  takeVerdict(index: number, verdict: Verdict, schema: number, horizon: number): void {
+  /** @param horizon newest market time that the log spoke of before */
+  takeVerdict(index: number, verdict: Verdict, horizon: number): void {
     const name = seriesName(verdict)
     const delays = this.#delays.get(name) ?? new Map<number, number>()
     this.#delays.set(name, delays)
     const delay = Math.max(0, horizon - verdict.barClose)
     delays.set(delay, (delays.get(delay) ?? 0) + 1)
-    // The rule comes with a release, and does not go again.
-    this.#goesByFirstBar ||= schema >= LATE_BY_FIRST_BAR_SCHEMA
-    if (!this.#goesByFirstBar) this.#former += 1
     if (verdict.recordedLate) return this.#takeMarked(index, verdict, horizon)
     const why = this.#whyLate(index, verdict, horizon)
     if (why !== undefined) {
@@ -90,27 +79,21 @@ export class Timeliness {
   }
 
   #isLate(verdict: Verdict, at: number): boolean {
-    return this.#goesByFirstBar ? isLate(verdict, at - appendMs(verdict)) : verdict.validUntil < at
+    return isLate(verdict, at - appendMs(verdict))
   }
 
   #whyLate(index: number, verdict: Verdict, horizon: number): string | undefined {
     if (this.#isLate(verdict, horizon)) return `it stands after what was known at ${isoTime(horizon)}`
-    const trace = this.#traces.find(
-      ({ size, at, isNewest }) => isNewest && index >= size && this.#isLate(verdict, at - CLOCKS_MS),
-    )
-    return trace && `it was not there at ${isoTime(trace.at)}, as ${trace.by} shows`
+    const seen = this.#seen
+    if (seen === undefined || index < seen.size || !this.#isLate(verdict, seen.seenAt - CLOCKS_MS))
+      return undefined
+    return `it was not there at ${isoTime(seen.seenAt)}, as the former audit shows`
   }
 
   /** Says until when it was recorded at the latest, and so was everything in front of it. */
   #takeInTime(index: number, verdict: Verdict): void {
-    const until = this.#goesByFirstBar ? inTimeUntil(verdict) : verdict.validUntil
+    const until = inTimeUntil(verdict)
     this.#lastOf.set(Math.floor(until / HOUR_MS), index)
-    for (const silence of this.#silences) {
-      const { from, to, after, before } = silence
-      if (index < from || index >= to || verdict.barClose <= after || until >= before) continue
-      if (silence.count === 0) silence.first = index
-      silence.count += 1
-    }
     const marked = this.#marked.get(verdict.exchange)
     if (marked === undefined || marked.latest < until + appendMs(verdict)) return
     const { true: found = [], false: others = [] } = Object.groupBy(marked.all, (one) =>
@@ -122,7 +105,7 @@ export class Timeliness {
   }
 
   #takeMarked(index: number, verdict: Verdict, horizon: number): void {
-    if (!this.#goesByFirstBar || isLate(verdict, horizon)) return
+    if (isLate(verdict, horizon)) return
     const { all, latest } = this.#marked.get(verdict.exchange) ?? { all: [], latest: 0 }
     const until = inTimeUntil(verdict)
     const name = `${seriesName(verdict)} at ${isoTime(verdict.barClose)}`
@@ -143,13 +126,6 @@ export class Timeliness {
 
   /** @param horizon newest market time that the log speaks of */
   end(horizon: number) {
-    for (const { after, before, count, first } of this.#silences)
-      if (count > 0)
-        this.#findings.add(
-          'silent_log',
-          first,
-          `nothing shows that the log grew between ${isoTime(after)} and ${isoTime(before)}, and ${count} verdicts of that time say that they were in time`,
-        )
     const isAccident = this.#clockSteps.size <= MOST_CLOCK_STEPS
     if (!isAccident)
       for (const { index, name } of this.#falselyMarked)
@@ -168,16 +144,10 @@ export class Timeliness {
         ...(this.#decided === 0
           ? []
           : [
-              `${this.#decided} verdicts stand after a bar that decided their race: of a former release, or of short bars and a slow store`,
+              `${this.#decided} verdicts stand after a bar that decided their race: of short bars and a slow store`,
             ]),
         ...this.#doubtCalls(),
       ],
-      unchecked:
-        this.#former === 0
-          ? []
-          : [
-              `whether ${this.#former} verdicts of a former release knew the first bars of their race: they are judged by the end of their window`,
-            ],
     }
   }
 

@@ -42,18 +42,6 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 export const signCheckpoint = (checkpoint: Checkpoint, keys: readonly Signer[], time: number): string =>
   `${checkpointText(checkpoint)}\n${keys.map((key) => signatureLine(checkpoint, key, time)).join('')}`
 
-/** A note over one line of text, which is no checkpoint. Only keys of ed25519 sign it: the other types sign trees alone. */
-export function signLine(line: string, keys: readonly Signer[]): string {
-  assert(!line.includes('\n'), 'a text of one line is no checkpoint, which has three', line.length)
-  const text = `${line}\n`
-  const signatures = keys
-    .filter(({ type }) => type === SIGNATURE_TYPES.ed25519)
-    .map(
-      (key) => `— ${key.name} ${Buffer.concat([key.id, key.sign(Buffer.from(text))]).toString('base64')}\n`,
-    )
-  return `${text}\n${signatures.join('')}`
-}
-
 /** Signs a checkpoint with one key, as a line of a note. */
 export function signatureLine(checkpoint: Checkpoint, key: Signer, time: number): string {
   const signature = key.sign(signedText(checkpoint, checkpointText(checkpoint), key, time))
@@ -119,11 +107,9 @@ export function parseCheckpoint(text: string): Checkpoint {
   return { origin, size: Number(size), root: hash }
 }
 
-/** The bytes to sign, by the type of the key: the text itself, or the statement of a cosigner at a time. */
+/** The bytes to sign, by the type of the key: the text itself, or a statement about the tree at a time. */
 function signedText({ origin, size, root }: Checkpoint, text: string, key: Verifier, time: number): Buffer {
   if (key.type === SIGNATURE_TYPES.ed25519) return Buffer.from(text)
-  if (key.type === SIGNATURE_TYPES.ed25519Cosignature)
-    return Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
   return Buffer.concat([
     Buffer.from('subtree/v1\n\0'),
     prefixed(key.name),

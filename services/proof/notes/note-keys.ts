@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
 /** Signature types of C2SP signed-note that are used here. */
-export const SIGNATURE_TYPES = { ed25519: 0x01, ed25519Cosignature: 0x04, mlDsa44: 0x06 } as const
+export const SIGNATURE_TYPES = { ed25519: 0x01, mlDsa44: 0x06 } as const
 export type SignatureType = (typeof SIGNATURE_TYPES)[keyof typeof SIGNATURE_TYPES]
 
 interface Scheme {
@@ -33,7 +33,7 @@ export const SEED_BYTES = 32
 
 /** Undefined for a type that is not read here. */
 function schemeOf(type: number | undefined): Scheme | undefined {
-  if (type === SIGNATURE_TYPES.ed25519 || type === SIGNATURE_TYPES.ed25519Cosignature) return ED25519
+  if (type === SIGNATURE_TYPES.ed25519) return ED25519
   return type === SIGNATURE_TYPES.mlDsa44 ? ML_DSA_44 : undefined
 }
 
@@ -96,6 +96,6 @@ export function signerOf(name: string, type: SignatureType, seed: Uint8Array): S
   return { ...verifierOf(name, type, raw, publicKey), sign: (text) => sign(null, text, key) }
 }
 
-/** Whether a signature has the length of its type; one of a cosigner begins with a time of eight bytes. */
+/** Whether a signature has the length of its type; one of ML-DSA begins with a time of eight bytes. */
 export const hasSignatureLength = (type: SignatureType, bytes: number): boolean =>
   bytes === (schemeOf(type)?.signatureBytes ?? 0) + (type === SIGNATURE_TYPES.ed25519 ? 0 : 8)

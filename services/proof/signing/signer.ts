@@ -11,7 +11,7 @@ import {
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
 import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
-import { type Checkpoint, signCheckpoint, signLine } from '../notes/checkpoint.ts'
+import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { decideSigning, type SigningStep } from './decide-signing.ts'
 import { type LogKey, signersOf } from './log-keys.ts'
@@ -141,15 +141,6 @@ export class CheckpointSigner {
         root: Buffer.from(seen.root, 'base64'),
       })
     }, signal)
-
-  /** A note over one line of text; undefined where the log has published no key of this process. */
-  readonly signLine = (line: string): string | undefined => {
-    const known = this.#keysRow()
-    const keys = signersOf(this.#options.keys, known?.origin ?? '').filter(({ vkey }) =>
-      known?.vkeys.includes(vkey),
-    )
-    return keys.length === 0 ? undefined : signLine(line, keys)
-  }
 
   /** The reason why it cannot sign at the moment. */
   readonly problem = (): string | undefined => this.#problem

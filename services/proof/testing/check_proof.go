@@ -41,7 +41,7 @@ func entryOf(content []byte) []byte {
 		Data struct{ ValidUntil uint64 }
 	}
 	must(json.Unmarshal(content, &event))
-	kinds := map[string]byte{"StoreInitialised": 0, "VerdictRecorded": 1, "OutcomeLabelled": 2}
+	kinds := map[string]byte{"LogBegun": 0, "VerdictRecorded": 1, "OutcomeLabelled": 2}
 	kind, isKnown := kinds[event.Type]
 	if !isKnown {
 		must(fmt.Errorf("%s is not looked at here", event.Type))

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, LOG_RELEASE, LogBegun } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { appendFacts, rangeIn, verdictRecorded } from '../../../projections/given-events.fixture.ts'
+import { appendFacts, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { logCheckpoints } from '../../../projections/index.ts'
 import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
@@ -74,10 +74,8 @@ export async function openMadeUpLog(
       folded = event.position
     }
   }
-  const rows = rangeIn(checkpointRows.entries)
   const log = {
     directory,
-    rows,
     store,
     tree,
     row: (key: string) => checkpointRows.get(key),
@@ -87,7 +85,6 @@ export async function openMadeUpLog(
       store,
       tree,
       row: (key) => checkpointRows.get(key),
-      rows,
       marketNow: options.marketNow ?? (() => NOW),
     }),
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {
@@ -130,9 +127,9 @@ export async function openMadeUpLog(
     return log
   }
   await log.append(STORE_IDENTITY_STREAM, [
-    newEvent(StoreInitialised, {
+    newEvent(LogBegun, {
       id: nextId(),
-      data: { market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
+      data: { release: LOG_RELEASE, market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
       meta: { correlationId: 'test', actor: 'start' },
     }),
   ])

@@ -10,7 +10,7 @@ import { recordedJson } from './recorded-text.ts'
  * type that no log holds yet is added: otherwise the root of a tree would change with the release.
  */
 export const ENTRY_KINDS = {
-  StoreInitialised: 0,
+  LogBegun: 0,
   VerdictRecorded: 1,
   OutcomeLabelled: 2,
   VerdictsMissing: 3,

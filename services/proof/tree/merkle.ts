@@ -19,9 +19,6 @@ export const sha256 = (data: string | Uint8Array): Hash =>
 /** The root of a tree without leaves. */
 export const EMPTY_ROOT: Hash = sha256('')
 
-/** No tree whose size is a safe integer is deeper. */
-const MOST_LEVELS = 53
-
 /** The hash of an entry, told apart from a node by its first byte (RFC 6962). */
 export function leafHash(entry: Uint8Array): Hash {
   const text = Buffer.allocUnsafe(1 + entry.length)
@@ -71,30 +68,6 @@ function inclusionLength(index: number, size: number): number {
   return length
 }
 
-/** Proves that the tree of one size is the beginning of the tree of another. */
-export function consistencyProof(source: HashSource, from: number, to: number): Hash[] {
-  if (from === 0 || from === to) return []
-  const path: Hash[] = []
-  let [start, end] = [0, to]
-  while (from !== end) {
-    const middle = start + splitOf(end - start)
-    if (from <= middle) {
-      path.unshift(hashOf(source, middle, end))
-      end = middle
-    } else {
-      path.unshift(hashOf(source, start, middle))
-      start = middle
-    }
-  }
-  const proof = start === 0 ? path : [hashOf(source, start, end), ...path]
-  assert(
-    proof.length <= MOST_LEVELS + 1,
-    'a proof of consistency is no longer than a tree is deep',
-    proof.length,
-  )
-  return proof
-}
-
 /** The root that a proof leads to from a leaf; undefined where it is not a proof for this place. */
 export function rootOfInclusion(
   { index, size }: { readonly index: number; readonly size: number },
@@ -118,30 +91,6 @@ export function rootOfInclusion(
 export interface TreeHead {
   readonly size: number
   readonly root: Hash
-}
-
-/** Whether a proof shows that one tree is the beginning of the other. */
-export function isConsistent(from: TreeHead, to: TreeHead, proof: readonly Hash[]): boolean {
-  if (!isPlace(from.size) || !isPlace(to.size) || from.size > to.size) return false
-  if (from.size === 0) return proof.length === 0 && from.root.equals(EMPTY_ROOT)
-  if (from.size === to.size) return proof.length === 0 && from.root.equals(to.root)
-  let [at, last] = [from.size - 1, to.size - 1]
-  while (at % 2 === 1) [at, last] = [half(at), half(last)]
-  // The old tree is a whole subtree of the new one, so its root is where both begin.
-  const path = at === 0 ? [from.root, ...proof] : proof
-  const [first, ...rest] = path
-  if (first === undefined) return false
-  let [old, root] = [first, first]
-  for (const sibling of rest) {
-    if (last === 0) return false
-    if (at % 2 === 1 || at === last) {
-      old = nodeHash(sibling, old)
-      root = nodeHash(sibling, root)
-      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
-    } else root = nodeHash(root, sibling)
-    ;[at, last] = [half(at), half(last)]
-  }
-  return last === 0 && old.equals(from.root) && root.equals(to.root)
 }
 
 /** Hashes of subtrees over leaves, each computed once. */

@@ -5,15 +5,7 @@ import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
-import {
-  consistencyProof,
-  HASH_BYTES,
-  type Hash,
-  type HashSource,
-  hashesOver,
-  inclusionProof,
-  rootOf,
-} from './merkle.ts'
+import { HASH_BYTES, type Hash, type HashSource, hashesOver, inclusionProof, rootOf } from './merkle.ts'
 import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
 import {
   type EntriesRow,
@@ -90,11 +82,6 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
       const all = within(wanted)
       if (index >= wanted) throw new RangeError(`entry ${index} is not in a tree of ${wanted}`)
       return inclusionProof(source(all), index, wanted)
-    },
-    consistency(from: number, to: number): Hash[] {
-      const all = within(to)
-      if (from > to) throw new RangeError(`a tree of ${from} is no beginning of one of ${to}`)
-      return consistencyProof(source(all), from, to)
     },
     /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
     tile(path: TilePath): Buffer | undefined {

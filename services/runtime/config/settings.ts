@@ -188,13 +188,6 @@ export const SETTINGS = defineSettings({
     help: 'Live market: how many coins of each exchange are monitored, the largest by 24-hour volume, unless COINS names them. Default: 20.',
     example: '50',
   },
-  BARS_KEEP_DAYS: {
-    schema: decimal(/^\d{1,4}$/)
-      .pipe(z.number().max(LIMITS.barsKeepDays))
-      .default(400),
-    help: 'Live market: days for which bars are kept with their order flow in DATA_DIR/live/bars, where a restart reads them first and `npm run fit` can; 0 keeps none. Default: 400.',
-    example: '90',
-  },
   VENUE_URLS: {
     schema: venueUrls,
     help: 'Live market: other base addresses for exchanges, as EXCHANGE=URL separated by commas: a proxy, or a venue of your own for tests. Default: the addresses of the exchanges.',

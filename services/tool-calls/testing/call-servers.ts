@@ -81,7 +81,6 @@ export async function leaveCalls(store: EventStore, payer: Payer, left: number):
     answer: '{"serial":"before"}',
     used,
     usedToday: used,
-    granted: 0,
   }
   const meta = { correlationId: 'before', actor: 'test' }
   const event = newEvent(QuotaDebited, { id: crypto.randomUUID(), data, meta })

@@ -6,8 +6,6 @@ import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
-const HOUR_MS = 3_600_000
-
 useDispatchWorld()
 
 describe('a signal', () => {
@@ -28,8 +26,7 @@ describe('a signal', () => {
     'beside another of the same verdict keeps its number, place and bytes over a kill behind POST %i',
     async (last) => {
       await world.subscribe('all')
-      await world.verdicts(2, { shifts: 'recorded' })
-      await world.verdicts(3, { shifts: 'derived' })
+      await world.verdicts(5, { shifts: true })
       const first = await world.start({ isMortal: true })
       world.endpoint('https://all.example.com/', () => {
         if (world.posts.length === last) first.mortal?.kill()

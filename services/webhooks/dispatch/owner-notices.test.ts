@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
-import { noticeStream } from '../../../contracts/streams.ts'
+import { type NoticeKind } from '../../../contracts/notice-events.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { createOwnerNotices } from './owner-notices.ts'
@@ -127,20 +125,11 @@ test('an endpoint that flaps is told so often in an hour, and its newest state w
   expect((await notices.next(last))?.at).toBeLessThanOrEqual(world.time.now())
 })
 
-test('a change of days ago is no news, and what a former release told is not told again', async () => {
+test('a change of days ago is no news', async () => {
   const notices = process(() => expect.fail())
   const old = world.time.now() - 25 * HOUR_MS
   expect(
     await notices.next(failing({ state: 'active', hasRecovered: true, stateSince: old })),
   ).toBeUndefined()
   expect((await notices.next(failing({ stateSince: old })))?.kind).toBe('degraded_1h')
-  const disabled = failing({ state: 'disabled', stateSince: old })
-  const { subscriptionId } = disabled
-  const data = { subscriptionId, kind: 'disabled', since: old, stage: 'sent' } as const
-  const event = newEvent(OwnerNotified, { id: world.newId(), data, meta: { correlationId: 't', actor: 't' } })
-  const { stage: _later, ...former } = event.data
-  await world.store.append(noticeStream(subscriptionId), [{ ...event, schema: 1, data: former }], {
-    expected: 'no-stream',
-  })
-  expect(await notices.next(disabled)).toBeUndefined()
 })

@@ -21,10 +21,14 @@ let child: ChildProcess | undefined
 beforeEach(async () => {
   told = []
   answer = { status: 200 }
-  chat = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request)).toString()
-    told.push({ path: String(request.url), body: JSON.parse(body) as Record<string, unknown> })
-    response.writeHead(answer.status, answer.headers).end('{}')
+  chat = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>
+      told.push({ path: String(request.url), body })
+      response.writeHead(answer.status, answer.headers).end('{}')
+    })
   })
   chat.listen(0, '127.0.0.1')
   await once(chat, 'listening')

@@ -54,14 +54,6 @@ const verdicts = fc.record({
 
 const signals: fc.Arbitrary<Step> = fc.oneof(
   {
-    weight: 3,
-    arbitrary: fc.tuple(verdicts, fc.option(fc.constantFrom(...REGIMES), { nil: undefined })).map(
-      ([verdict, prior]): Step =>
-        (world) =>
-          world.formerVerdict(verdict, prior),
-    ),
-  },
-  {
     weight: 6,
     arbitrary: fc.tuple(verdicts, fc.option(fc.constantFrom(...REGIMES), { nil: undefined })).map(
       ([verdict, prior]): Step =>
@@ -136,7 +128,6 @@ function naively(world: SignalLog, name: number): string[] {
 }
 
 function naiveTypes(event: ServiceEvent): SignalType[] {
-  if (event.type === 'RegimeShifted') return ['regime_shift']
   if (event.type === 'ScanCompleted') return ['scan_digest']
   if (event.type !== 'VerdictRecorded') return []
   const { call, regime, previous } = event.data
@@ -160,7 +151,7 @@ function naivelyPasses(
       `${exchange} ${timeframe} ${cadence}` === `${digest?.exchange} ${digest?.timeframe} ${digest?.cadence}`
     )
   }
-  if (event.type !== 'VerdictRecorded' && event.type !== 'RegimeShifted') return false
+  if (event.type !== 'VerdictRecorded') return false
   const { exchange, timeframe, coin, confidence } = event.data
   const ranking = before.findLast((one) => one.type === 'UniverseRanked' && one.data.exchange === exchange)
   const coins = ranking?.type === 'UniverseRanked' ? ranking.data.coins.map((entry) => entry.coin) : []
@@ -173,9 +164,7 @@ function naivelyPasses(
     (filter.timeframes?.includes(timeframe) ?? true) &&
     (filter.assets?.some(isWanted) ?? true) &&
     confidence >= filter.minConfidence &&
-    (type === 'regime_shift' ||
-      event.type === 'RegimeShifted' ||
-      event.data.strength >= filter.minStrength) &&
+    (type === 'regime_shift' || event.data.strength >= filter.minStrength) &&
     !(type === 'trade_call' && filter.onlyChanges && 'call' in event.data && said === event.data.call)
   )
 }

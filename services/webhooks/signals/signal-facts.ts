@@ -14,11 +14,7 @@ import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
 
 /** Types of the events that can be signals. */
-export const SIGNAL_EVENTS = [
-  'VerdictRecorded',
-  'RegimeShifted',
-  'ScanCompleted',
-] as const satisfies readonly EventType[]
+export const SIGNAL_EVENTS = ['VerdictRecorded', 'ScanCompleted'] as const satisfies readonly EventType[]
 
 /** Types of the events that matching has to see. */
 export const MATCHER_EVENTS = [
@@ -53,12 +49,6 @@ export function toSignals(event: ServiceEvent): readonly Signal[] {
       if (call === 'HOLD') return [shift]
       const first = { ...place, position: inFrontOf(position) }
       return [{ type: 'trade_call', eventId, ...first, ...about, data: event.data }, shift]
-    }
-    // Of releases that recorded shifts beside their verdicts, which did not say what they followed on.
-    case 'RegimeShifted': {
-      const { exchange, timeframe, coin, barClose } = event.data
-      const about = { at: Date.parse(event.at), exchange, timeframe, coin, barClose, traceparent }
-      return [{ type: 'regime_shift', eventId, position, stream, revision, ...about, data: event.data }]
     }
     case 'ScanCompleted': {
       const { exchange, timeframe, boundary } = event.data
@@ -109,11 +99,6 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
     see(event: ServiceEvent) {
       const { stream, revision } = event
       if (event.type === 'VerdictRecorded') seen.set(stream, { revision, call: event.data.call })
-      if (event.type === 'RegimeShifted') {
-        // It follows its verdict; without that one, the call is not known here.
-        const before = seen.get(stream)
-        if (before?.revision === revision - 1) seen.set(stream, { revision, call: before.call })
-      }
       if (event.type === 'UniverseRanked') rankings.set(event.data.exchange, ranksOf(event.data))
     },
     /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
@@ -157,8 +142,8 @@ async function callBefore(
   revision: number,
 ): Promise<Call | undefined> {
   if (revision === 0) return undefined
-  // Between two verdicts stand at most the shift that came with the first, and what is missing in front of the second.
-  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 3 })) {
+  // Between two verdicts stands at most the event that says what is missing.
+  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 2 })) {
     const event = decodeEvent(recorded)
     if (event.type === 'VerdictRecorded') return event.data.call
   }

@@ -1,12 +1,19 @@
 import type { Revision } from '../../../contracts/event.ts'
-import type { RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import type { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { Regime } from '../../../contracts/regime.ts'
 import type { ScanCompleted } from '../../../contracts/scan-events.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import type { SignalType } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+
+type RegimeShiftData = Pick<
+  Verdict,
+  'exchange' | 'coin' | 'timeframe' | 'verdictId' | 'barClose' | 'regime' | 'confidence'
+> & { readonly priorRegime: Regime }
 
 /** The fields of every signal. */
 interface SignalOf<Type extends SignalType, Data> {
@@ -33,7 +40,7 @@ interface SignalOf<Type extends SignalType, Data> {
 }
 
 export type TradeCallSignal = SignalOf<'trade_call', EventOf<typeof VerdictRecorded>['data']>
-export type RegimeShiftSignal = SignalOf<'regime_shift', EventOf<typeof RegimeShifted>['data']>
+export type RegimeShiftSignal = SignalOf<'regime_shift', RegimeShiftData>
 export type ScanDigestSignal = SignalOf<'scan_digest', EventOf<typeof ScanCompleted>['data']>
 
 /** Something of the log that subscribers may have asked for. */

@@ -56,13 +56,3 @@ test('a verdict that says two things has two signals, each with a place and an i
   expect(toSignals(event)[1]?.eventId).toBe(shift?.eventId)
   expect(shift?.data).toMatchObject({ regime: 'VOLATILE', priorRegime: 'RANGING', confidence: 54 })
 })
-
-test('of releases that recorded a shift beside its verdict, the shift is the signal, where it was', async () => {
-  const world = aSignalLog()
-  await world.formerVerdict({ call: 'BUY', regime: 'VOLATILE' }, 'RANGING')
-  const signals = world.events().flatMap(toSignals)
-  expect(signals.map(({ type, position }) => `${type} ${position}`)).toEqual([
-    'trade_call 1',
-    'regime_shift 2',
-  ])
-})

@@ -87,21 +87,16 @@ export async function openAnswers(
   subscription: Sealed,
   details: readonly (AttemptDetail | null)[],
 ): Promise<readonly (string | null)[]> {
-  const sealed = details.flatMap((detail) => (detail !== null && 'sealed' in detail ? [detail.sealed] : []))
-  if (sealed.length === 0) return details.map(clearText)
+  const sealed = details.flatMap((detail) => (detail === null ? [] : [detail.sealed]))
+  if (sealed.length === 0) return details.map(() => null)
   const purpose = answerPurpose(subscription.subscriptionId)
   const texts = await owners.unsealFor(
     ownerOf(subscription),
     sealed.map((one) => ({ purpose, sealed: one })),
   )
   const opened = texts.values()
-  return details.map((detail) =>
-    detail !== null && 'sealed' in detail ? (opened.next().value ?? null) : clearText(detail),
-  )
+  return details.map((detail) => (detail === null ? null : (opened.next().value ?? null)))
 }
-
-const clearText = (detail: AttemptDetail | null): string | null =>
-  detail !== null && 'text' in detail ? detail.text : null
 
 const ownerOf = ({ accountId, generation }: Sealed): Subject => ({ accountId, generation })
 

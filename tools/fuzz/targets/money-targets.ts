@@ -1,10 +1,7 @@
 import { BASE } from '../../../contracts/chain.ts'
 import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
-import { readClientCredentials } from '../../../services/accounts/oauth/authenticate-client.ts'
 import { createClientDocuments } from '../../../services/accounts/oauth/client-documents.ts'
-import { readClientKeys } from '../../../services/accounts/oauth/client-keys.ts'
-import { checkClientProof } from '../../../services/accounts/oauth/client-proof.ts'
 import { readAuthorization, readDestination } from '../../../services/accounts/oauth/read-authorization.ts'
 import { createTokens } from '../../../services/accounts/oauth/tokens.ts'
 import { readCode } from '../../../services/accounts/sign-in/sign-in-code.ts'
@@ -29,22 +26,7 @@ const CLIENT = {
   clientId: 'https://app.example/client.json',
   name: 'Example',
   redirectUris: ['http://127.0.0.1/callback', 'https://app.example/callback'],
-  method: 'none',
-  jwks: undefined,
 } as const
-/** The example of RFC 7517; whose key it is does not matter. */
-const KEYS = {
-  keys: [
-    {
-      kty: 'EC',
-      crv: 'P-256',
-      kid: '1',
-      alg: 'ES256',
-      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
-      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
-    },
-  ],
-}
 const tokens = createTokens(Buffer.alloc(32, 1), (bytes) => Buffer.alloc(bytes, 2))
 
 /** Proofs of identity and payments of callers. */
@@ -59,11 +41,6 @@ export const MONEY_TARGETS: readonly Target[] = [
   { name: 'access-token', read: (input) => tokens.openAccess(textOf(input)), isSecret: true },
   { name: 'email', read: (input) => normaliseEmail(textOf(input)), isSecret: true },
   { name: 'sign-in-code', read: (input) => readCode(textOf(input)), isSecret: true },
-  {
-    name: 'oauth-client',
-    read: (input) => readClientCredentials(formOf(textOf(input)), textOf(input).split('&')[0]),
-    isSecret: true,
-  },
   {
     name: 'oauth-request',
     read(input) {
@@ -82,17 +59,6 @@ export const MONEY_TARGETS: readonly Target[] = [
       })
       const documents = createClientDocuments({ fetchDocument, now: () => 0 })
       await documents.find(CLIENT.clientId, { name: 'asker', admit: async () => undefined })
-      readClientKeys(jsonOf(input))
     },
-  },
-  {
-    name: 'client-proof',
-    read: (input) =>
-      checkClientProof(textOf(input), KEYS, {
-        clientId: CLIENT.clientId,
-        audiences: ['https://signals.example.com'],
-        now: 0,
-      }),
-    isSecret: true,
   },
 ]

@@ -10,7 +10,6 @@ import { parseManifest } from '../../../services/log-operations/backup/manifest.
 import { readS3Credentials } from '../../../services/log-operations/backup/s3-credentials.ts'
 import { sha256Of, unpackSegment } from '../../../services/log-operations/backup/segment.ts'
 import { loadLogKeys } from '../../../services/proof/signing/log-keys.ts'
-import { parsePolicy } from '../../../services/proof/witnesses/policy.ts'
 import { readSettings } from '../../../services/runtime/config/read-settings.ts'
 import { SETTINGS, type SettingName } from '../../../services/runtime/config/settings.ts'
 import { loadWrappingKeys } from '../../../services/runtime/secrets/wrapping-keys.ts'
@@ -87,7 +86,6 @@ export const OPERATOR_TARGETS: readonly Target[] = [
     read: (input) => withFile(input, (file) => readS3Credentials({ AWS_PROFILE: 'default' }, file)),
     isSecret: true,
   },
-  { name: 'policy', read: (input) => parsePolicy(textOf(input)), refusesBy: ['TypeError'] },
   {
     name: 'model',
     read: (input) => createModel({ ...MODEL, ...objectOf(input) }),

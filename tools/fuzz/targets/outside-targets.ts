@@ -6,19 +6,11 @@ import { parseSeriesName } from '../../../contracts/series.ts'
 import { parseVerdictStream } from '../../../contracts/streams.ts'
 import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
-import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
-import {
-  bitcoinBlockOf,
-  merged,
-  parseTimestampFile,
-  promisesOf,
-} from '../../../services/proof/anchors/timestamp-file.ts'
 import { openCheckpoint, parseCheckpoint } from '../../../services/proof/notes/checkpoint.ts'
 import { parseVkey } from '../../../services/proof/notes/note-keys.ts'
 import { checkProof, parseContent } from '../../../services/proof/proof-file.ts'
 import { decodeEntry } from '../../../services/proof/tree/entry.ts'
 import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
-import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
 import { retryAfterMs } from '../../../services/runtime/http/retry-after.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.fixture.ts'
 import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
@@ -35,7 +27,7 @@ const BAR_COLUMNS = ['openTime', 'open', 'high', 'low', 'close', 'volume'] as co
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const VKEY = 'signals.example.com/log+1a2b3c4d+AQ'.padEnd(30, 'A')
 
-/** Answers of webhooks, venues, witnesses, calendars and logs of others. */
+/** Answers of webhooks, venues and logs of others. */
 export const OUTSIDE_TARGETS: readonly Target[] = [
   {
     name: 'webhook-url',
@@ -74,16 +66,6 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     refusesBy: ['SignalRefusal'],
   },
   { name: 'content', read: (input) => parseContent(textOf(input)) },
-  { name: 'add-checkpoint', read: (input) => parseAddCheckpoint(textOf(input)) },
-  {
-    name: 'timestamp',
-    read(input) {
-      const timestamp = parseTimestampFile(input)
-      promisesOf(merged(timestamp, timestamp))
-      bitcoinBlockOf(timestamp)
-    },
-    refusesBy: ['TypeError'],
-  },
   { name: 'completion', read: (input) => readCompletion(textOf(input), []) },
   {
     name: 'bars',
@@ -100,7 +82,6 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     },
     refusesBy: ['SyntaxError'],
   },
-  { name: 'kept-bar', read: (input) => [readKeptLine(textOf(input)), readCheckedLine(textOf(input))] },
   {
     name: 'stream-name',
     read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],

@@ -8,7 +8,7 @@ import {
 import type { EventStore } from '../../../log/event-store.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { uuidV8 } from '../../../runtime/ids/uuid.ts'
-import { freeWindow, type Payer, type QuotaEvent } from '../balance.ts'
+import { type DebitEvent, freeWindow, type Payer } from '../balance.ts'
 import type { Debit } from '../payer-queue.ts'
 import { createQuotaLedger, type QuotaLedger, type QuotaLedgerOptions } from '../quota-ledger.ts'
 import { logIndex } from './log-index.fixture.ts'
@@ -45,7 +45,7 @@ export interface World {
   /** @param change what this ledger has of its own */
   ledger(change?: Partial<QuotaLedgerOptions>): QuotaLedger
   /** Every event of the quota streams, in the order of the log. */
-  events(): QuotaEvent[]
+  events(): DebitEvent[]
 }
 
 let ids = 0
@@ -72,7 +72,7 @@ export function aWorld(): World {
     events: () =>
       log.rows.map((row) => {
         const event = decodeEvent({ ...row, data: JSON.parse(row.data), meta: JSON.parse(row.meta) })
-        if (event.type !== 'QuotaDebited' && event.type !== 'QuotaGranted') throw new Error(event.type)
+        if (event.type !== 'QuotaDebited') throw new Error(event.type)
         return event
       }),
   }

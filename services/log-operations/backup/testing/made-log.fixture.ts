@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
-import { StoreInitialised } from '../../../../contracts/event-catalogue.ts'
+import { LOG_RELEASE, LogBegun } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM, subjectStream } from '../../../../contracts/streams.ts'
 import type { EventStore } from '../../../log/event-store.ts'
@@ -13,9 +13,9 @@ export async function beginLog(
   id: string = randomUUID(),
   secretFingerprint = 'f'.repeat(64),
 ): Promise<string> {
-  const event = newEvent(StoreInitialised, {
+  const event = newEvent(LogBegun, {
     id,
-    data: { market: 'simulated', seed: 'demo', secretFingerprint },
+    data: { release: LOG_RELEASE, market: 'simulated', seed: 'demo', secretFingerprint },
     meta,
   })
   await store.append(STORE_IDENTITY_STREAM, [event], { expected: 'no-stream' })

@@ -4,7 +4,6 @@ import { type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts
 import type { BatchesRequest, MarketFeed } from '../../feed.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { loadCcxt } from '../ccxt-client.ts'
-import { KeptBars } from '../kept/kept-bars.ts'
 import { LiveFeed, type VenueNotice } from '../live-feed.ts'
 import type { LiveExchange } from '../venues.ts'
 import { createFakeMarket, type FakeMarketOptions } from './fake-market.ts'
@@ -17,8 +16,6 @@ export interface LiveBench {
   readonly clock: VirtualClock
   readonly feed: MarketFeed
   readonly notices: readonly VenueNotice[]
-  /** The kept bars, where a folder was named. */
-  readonly kept: Pick<KeptBars, keyof KeptBars> | undefined
   venue(exchange: LiveExchange): FakeVenue
   /** Batches until one says so, with time passing as it must. */
   collect(request: Omit<BatchesRequest, 'signal'>, isLast: (batch: BarBatch) => boolean): Promise<BarBatch[]>
@@ -41,9 +38,6 @@ export interface LiveBenchOptions {
   readonly start?: number
   readonly historyBars?: number
   readonly isMissing?: FakeMarketOptions['isMissing']
-  /** A folder in which bars are kept, and for how many days. */
-  readonly keepsIn?: string
-  readonly keepDays?: number
   /** How far the clocks of the venues are behind. */
   readonly venuesBehindMs?: number | (() => number)
 }
@@ -70,9 +64,7 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
   // Loading takes real time, in which a clock like this one would run away.
   await loadCcxt()
   const random = createRandom(1)
-  const kept = keptOf(options, clock, (message) => notices.push({ exchange: 'SIM', message }))
   const feed = new LiveFeed({
-    ...(kept && { kept }),
     exchanges: options.exchanges,
     venueUrls: Object.fromEntries([...venues].map(([exchange, { url }]) => [exchange, url])),
     now: clock.now,
@@ -89,33 +81,10 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
     clock,
     feed,
     notices,
-    kept,
     venue: (exchange) => venues.get(exchange) as FakeVenue,
     collect: (request, isLast) => clock.runUntil(collect(feed, request, isLast)),
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-/** Files take real time, in which this clock stands still. */
-function keptOf(
-  { keepsIn, keepDays = 400 }: LiveBenchOptions,
-  clock: VirtualClock,
-  report: (message: string) => void,
-): Pick<KeptBars, keyof KeptBars> | undefined {
-  if (keepsIn === undefined) return undefined
-  const random = createRandom(2)
-  const kept = new KeptBars({
-    folder: keepsIn,
-    keepDays,
-    now: clock.now,
-    random: () => random.uniform(),
-    report,
-  })
-  return {
-    read: (series, since, count) => clock.hold(kept.read(series, since, count)),
-    keep: (series, bars) => clock.hold(kept.keep(series, bars)),
-    tidy: () => clock.hold(kept.tidy()),
   }
 }
 

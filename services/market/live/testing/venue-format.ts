@@ -5,7 +5,7 @@ import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../../co
 import type { CandleRange, FakeMarket, FakeTicker } from './fake-market.ts'
 
 /** The content that a request asks a venue for. */
-export type Route = 'markets' | 'candles' | 'tickers' | 'funding' | 'intervals' | 'openInterest'
+export type Route = 'markets' | 'candles' | 'tickers' | 'funding' | 'intervals'
 
 export interface FakeRequest {
   readonly path: string

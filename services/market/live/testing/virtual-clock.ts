@@ -6,8 +6,6 @@ import type { Clock } from '../../../runtime/async/clock.ts'
 export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
   /** Counts requests, for time stands still while one is under way; the answer is read whole. */
   readonly fetch: typeof fetch
-  /** Time stands still while some work is under way that is no request. */
-  hold<Result>(work: Promise<Result>): Promise<Result>
   /** Requests to addresses that begin so do not hold time up. */
   ignore(urlPrefix: string): void
   /** Lets time pass until the promise is settled. */
@@ -38,15 +36,6 @@ export function createVirtualClock(start: number, send: typeof fetch = fetch): V
     }
   }
 
-  async function hold<Result>(work: Promise<Result>): Promise<Result> {
-    underWay += 1
-    try {
-      return await work
-    } finally {
-      underWay -= 1
-    }
-  }
-
   async function runUntil<Result>(done: Promise<Result>): Promise<Result> {
     const state = { isDone: false }
     const settled = (): void => {
@@ -68,7 +57,6 @@ export function createVirtualClock(start: number, send: typeof fetch = fetch): V
     now: clock.now,
     sleep: clock.sleep,
     fetch: countedFetch,
-    hold,
     ignore: (prefix) => void ignored.push(prefix),
     runUntil,
   }

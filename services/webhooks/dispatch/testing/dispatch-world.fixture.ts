@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach } from 'vitest'
-import {
-  EVENT_CATALOGUE,
-  type EventType,
-  RegimeShifted,
-  VerdictRecorded,
-} from '../../../../contracts/event-catalogue.ts'
+import { EVENT_CATALOGUE, type EventType, VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
@@ -160,7 +155,7 @@ export class DispatchWorld {
       coin?: string
       call?: 'BUY' | 'SELL' | 'HOLD'
       traceparent?: string
-      shifts?: 'derived' | 'recorded'
+      shifts?: boolean
     } = {},
   ): Promise<void> {
     const coin = change.coin ?? 'BTC'
@@ -169,8 +164,7 @@ export class DispatchWorld {
       const revision = (this.#revisions.get(stream) ?? -1) + 1
       const verdictId = this.newId()
       const barClose = NOON + revision * 3_600_000
-      const previous =
-        change.shifts === 'derived' ? { barClose: barClose - 1, regime: 'VOLATILE' as const } : null
+      const previous = change.shifts === true ? { barClose: barClose - 1, regime: 'VOLATILE' as const } : null
       const data = aVerdict({ verdictId, coin, barClose, call: change.call ?? 'BUY', previous })
       const event = newEvent(VerdictRecorded, {
         id: verdictId,
@@ -181,16 +175,8 @@ export class DispatchWorld {
           ...(change.traceparent !== undefined && { traceparent: change.traceparent }),
         },
       })
-      const { exchange, timeframe, regime, confidence } = data
-      const shift = { exchange, coin, timeframe, verdictId, barClose, regime, confidence }
-      const shifted = newEvent(RegimeShifted, {
-        id: this.newId(),
-        data: { ...shift, priorRegime: 'VOLATILE' },
-        meta: event.meta,
-      })
-      const events = change.shifts === 'recorded' ? [event, shifted] : [event]
-      this.#revisions.set(stream, revision + events.length - 1)
-      await this.store.append(stream, events, { expected: revision === 0 ? 'no-stream' : revision - 1 })
+      this.#revisions.set(stream, revision)
+      await this.store.append(stream, [event], { expected: revision === 0 ? 'no-stream' : revision - 1 })
     }
   }
 

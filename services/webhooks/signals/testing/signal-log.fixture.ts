@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import type { NewEvent } from '../../../../contracts/event.ts'
 import {
   decodeEvent,
-  RegimeShifted,
   type ServiceEvent,
   UniverseRanked,
   VerdictRecorded,
@@ -24,7 +23,7 @@ import type { Cadence, SubscriptionFilter } from '../../../../contracts/subscrip
 import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/subscription-events.ts'
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
-import { type Verdict, verdictSchema } from '../../../../contracts/verdict.ts'
+import { type Verdict } from '../../../../contracts/verdict.ts'
 import {
   createMemoryLog,
   type MemoryLog,
@@ -69,12 +68,6 @@ export const aDigestRow = (rank: number, change: Partial<DigestRow> = {}): Diges
   ...change,
 })
 
-const FormerVerdictRecorded: EventDefinition = {
-  ...VerdictRecorded,
-  schema: 1,
-  data: verdictSchema.omit({ previous: true, recordedLate: true }),
-}
-
 const decoded = (row: MemoryLog['rows'][number]): ServiceEvent =>
   decodeEvent({ ...row, data: JSON.parse(row.data), meta: JSON.parse(row.meta) })
 
@@ -85,8 +78,6 @@ export interface SignalLog {
   now: number
   /** A verdict at the next bar of its series, behind one of a prior regime where that is given. */
   verdict(change: Partial<Verdict>, priorRegime?: Regime): Promise<ServiceEvent>
-  /** The same as releases recorded it whose verdicts did not say what they follow on: with the shift beside it. */
-  formerVerdict(change: Partial<Verdict>, priorRegime?: Regime): Promise<ServiceEvent>
   universe(exchange: Exchange, coins: readonly string[]): Promise<ServiceEvent>
   digest(exchange: Exchange, timeframe: Timeframe, cadence: Cadence, rows: number): Promise<ServiceEvent>
   /** @param name a number that stands for the subscription */
@@ -140,22 +131,10 @@ export function aSignalLog(): SignalLog {
         data: { ...data, previous: before },
       })
     },
-    formerVerdict(change, priorRegime) {
-      const { previous: _none, recordedLate: _either, ...data } = nextVerdict(change)
-      const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = data
-      const recorded = { definition: FormerVerdictRecorded, data }
-      if (priorRegime === undefined) return world.append<JsonObject>(verdictStream(data), recorded)
-      const shift = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
-      return world.append<JsonObject>(verdictStream(data), recorded, {
-        definition: RegimeShifted,
-        data: shift,
-      })
-    },
     universe(exchange, coins) {
       const ranked = coins.map((coin, index) => ({
         coin,
         quoteVolume24h: 1_000 - index,
-        openInterest: null,
         change24h: null,
       }))
       const data = { exchange, rankedAt: world.now, coins: ranked }

@@ -68,15 +68,6 @@ const ticker = ({ coin, last, open, high, low, volume }: FakeTicker, fake: FakeM
   ts: String(fake.now()),
 })
 
-const interest = ({ coin, last, openInterest }: FakeTicker, fake: FakeMarket) => ({
-  instId: symbolOf(coin),
-  instType: 'SWAP',
-  oi: String(openInterest / COINS_PER_CONTRACT),
-  oiCcy: String(openInterest),
-  oiUsd: String(openInterest * last),
-  ts: String(fake.now()),
-})
-
 const candles: Writer = ({ limit, span, bars }) => {
   const { from, to } = span('before', 'after')
   // Both ends are left out.
@@ -117,6 +108,5 @@ export const okxFormat = createVenueFormat({
     },
     intervals: { '/api/v5/public/funding-rate': eachCoin(present) },
     tickers: { '/api/v5/market/tickers': eachTicker(ticker) },
-    openInterest: { '/api/v5/public/open-interest': eachTicker(interest) },
   },
 })

@@ -45,7 +45,7 @@ const start = (dataDir: string): Promise<RunningService> =>
   )
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drill-'))
+  folder = mkdtempSync(join(tmpdir(), 'backup-'))
   receiver = createServer((request, response) => {
     request.resume()
     received += 1
@@ -123,7 +123,7 @@ function cutOff(dataDir: string, position: number): void {
   rmSync(join(folder, dataDir, 'simulated', 'newest-position'))
 }
 
-test('a drill: backed up under load as the guide says, restored, and every read model is the same', async () => {
+test('backed up under load as the guide says, restored, and every read model is the same', async () => {
   service = await start(join(folder, 'data'))
   const key = /sk_live_\w+/.exec(await run('keys create --tier starter --data-dir ./data'))?.[0] ?? ''
   const { port } = receiver.address() as AddressInfo

@@ -1,30 +1,21 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { jsonSchemaTransform } from 'fastify-type-provider-zod'
-import {
-  type DescribedRoute,
-  type OpenApiDocument,
-  openApiDocument,
-} from '../../http/openapi/openapi-document.ts'
-import { anyObject, bodyOfType, operationsOf } from '../../http/openapi/operation.ts'
-import { type PageFrame, page } from '../pages/layout.ts'
-import { sendText } from '../pages/send-page.ts'
-import { openApiPage } from './openapi-page.ts'
+import { type DescribedRoute, type OpenApiDocument, openApiDocument } from './openapi-document.ts'
+import { anyObject, operationsOf } from './operation.ts'
 
 export interface OpenApiOptions {
   readonly version: string
   readonly publicUrl: () => string
-  readonly frame: () => PageFrame
 }
 
 /**
- * `GET /openapi.json`: what is served, as OpenAPI 3.1, and `GET /openapi`: the same as a page. To be used before the
- * routes that are to be described.
+ * `GET /openapi.json`: what is served, as OpenAPI 3.1. To be used before the routes that are to be described.
  * @returns the document; it is complete once the app is ready.
  */
 export async function useOpenApi(
   app: FastifyInstance,
-  { version, publicUrl, frame }: OpenApiOptions,
+  { version, publicUrl }: OpenApiOptions,
 ): Promise<() => OpenApiDocument> {
   const routes = new Map<string, DescribedRoute>()
   await app.register(swagger, {
@@ -49,24 +40,11 @@ export async function useOpenApi(
     }
     return made.document
   }
-  let shown: { readonly of: OpenApiDocument; readonly text: string } | undefined
-  /** The page is large, and the same for all. */
-  const pageText = (of: OpenApiDocument): string => {
-    if (shown?.of !== of) shown = { of, text: page(frame(), openApiPage(of)) }
-    return shown.text
-  }
-  const describe = operationsOf({ tag: 'service' })
-  const asJson = describe('openApi', 'This description, as OpenAPI 3.1', {
+  const operation = operationsOf({ tag: 'service' })('openApi', 'This description, as OpenAPI 3.1', {
     answers: { 200: { description: 'The document', content: { 'application/json': anyObject } } },
   })
-  app.get('/openapi.json', { schema: { operation: asJson } }, async (_request, reply) =>
+  app.get('/openapi.json', { schema: { operation } }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=300').send(document()),
-  )
-  const asPage = describe('openApiPage', 'This description, as a page', {
-    answers: bodyOfType('A page without scripts', 'text/html'),
-  })
-  app.get('/openapi', { schema: { operation: asPage } }, async (_request, reply) =>
-    sendText(reply.header('cache-control', 'public, max-age=300'), pageText(document())),
   )
   return document
 }
