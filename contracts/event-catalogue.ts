@@ -21,7 +21,6 @@ import { outcomeSchema } from './outcome.ts'
 import * as paymentEvents from './payment-events.ts'
 import * as proofEvents from './proof-events.ts'
 import * as quotaEvents from './quota-events.ts'
-import * as refundEvents from './refund-events.ts'
 import * as scanEvents from './scan-events.ts'
 import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
@@ -146,7 +145,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(quotaEvents),
   ...definitionsIn(chatEvents),
   ...definitionsIn(paymentEvents),
-  ...definitionsIn(refundEvents),
   ...definitionsIn(subscriptionEvents),
   ...definitionsIn(webhookHostEvents),
   ...definitionsIn(deliveryEvents),

@@ -414,17 +414,6 @@ export const LIMITS = {
   /** Claims of a rail that are settled before they are answered, and are not settled: in all, and of one payer. */
   claimsWaiting: 1_024,
   claimsWaitingPerPayer: 16,
-  /** How long an answer that the service failed to give may be asked for again before what was paid is given back. */
-  refundAfterMs: 600_000,
-  /** How long after its claim it may be recorded that an answer was not given, and must be that it is given again. */
-  answerDoubtMs: 600_000,
-  /** How long the transfer of a refund can be sent; after that it becomes a credit. */
-  refundValidityS: 3_600,
-  /** How long after that: clocks of nodes differ. */
-  refundGraceMs: 600_000,
-  /** How often what is to be given back is looked at, and after which age of the oldest an alarm is given. */
-  refundPollMs: 5_000,
-  refundLateMs: 10_800_000,
   /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
   paymentsRefusedPerAddress: 60,
   paymentsRefusedMs: 60_000,

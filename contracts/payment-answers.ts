@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { addressSchema } from './chain.ts'
 import { instant } from './field-schemas.ts'
 import { RAILS } from './payment-events.ts'
-import { CREDIT_REASONS, REFUND_CAUSES } from './refund-events.ts'
 import { PAYMENT_STATES } from './service-block.ts'
 
 const amount = z.string().describe('USDC, decimal, as in 0.02')
@@ -26,35 +25,20 @@ export const paymentAnswerSchema = z.object({
   claimed_at: instant,
   changed_at: instant.describe('When the newest thing happened to it'),
   valid_until: instant.describe('When its authorization ends'),
-  refund: z
-    .object({
-      as: z.enum(['transfer', 'credit']),
-      state: z.enum(['begun', 'done']),
-      amount_usdc: amount,
-      cause: z.enum(REFUND_CAUSES),
-      why: z.enum(CREDIT_REASONS).nullable().describe('Why it is a credit; null for a transfer'),
-      transaction: z.string().nullable().describe('Of the transfer, once it is final'),
-      begun_at: instant,
-    })
-    .nullable()
-    .describe('What is given back without being asked for; null where nothing is'),
   next_step: z.string(),
-  credit_left_usdc: amount
-    .exactOptional()
-    .describe('What the payer has left of credits; where this payment became one'),
 })
 
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 /** A payment in the operator's list, and a page of them, newest first. */
 export const paymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ next_step: true, credit_left_usdc: true })),
+  payments: z.array(paymentAnswerSchema.omit({ next_step: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
 /** Payments for the plans of an account, and a page of them, newest first. */
 export const ownPaymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ credit_left_usdc: true })),
+  payments: z.array(paymentAnswerSchema),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 

@@ -48,11 +48,6 @@ export const PAYMENT_ERRORS = defineErrors({
     message: 'There is no payment with this id.',
     nextStep: 'Check the id; it stands in `_service.payment` of the answer that was paid for.',
   },
-  payment_refunded: {
-    status: 409,
-    message: 'What was paid for this answer is given back, so the answer is not given any more.',
-    nextStep: 'Sign a new authorization to ask again; `status_url` of the payment says how it is given back.',
-  },
   plan_conflict: {
     status: 409,
     message: 'A dearer plan of the account has not ended; nothing was charged.',

@@ -133,7 +133,6 @@ export const PaymentUncollectable = defineEvent({
 export const RefundSent = defineEvent({
   type: 'RefundSent',
   stream,
-  summary:
-    'Money was sent back: by the refund wallet, in a transaction that is final, or by the operator, by hand.',
+  summary: 'The operator sent money back by hand.',
   data: z.object({ paymentId, value: microUsdcSchema, transaction: bytes32Schema, reason }),
 })

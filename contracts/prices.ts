@@ -3,14 +3,8 @@ import type { Timeframe } from './timeframes.ts'
 import { getTradeCallRequest } from './tools/get-trade-call.ts'
 import type { ToolName } from './tools/tool-catalogue.ts'
 
-/** Amounts of USDC that can be paid in at a time, for calls to come. */
-export const BALANCES = ['1', '5', '20'] as const
-export type BalanceAmount = (typeof BALANCES)[number]
-
-/** Products: one answer of a tool, a plan for the days that plans last, or a balance that later calls draw on. */
-export type Product = ToolName | `plans/${Exclude<Tier, 'free'>}` | `balance/${BalanceAmount}`
-
-export const isBalance = (product: string): boolean => product.startsWith('balance/')
+/** Products: one answer of a tool, or a plan for the days that plans last. */
+export type Product = ToolName | `plans/${Exclude<Tier, 'free'>}`
 
 /** In millionths of a USDC. Short timeframes ask for more: their verdicts are recorded up to 60 times an hour. */
 export const PRICES: Readonly<Record<Product, bigint>> = {
@@ -20,9 +14,6 @@ export const PRICES: Readonly<Record<Product, bigint>> = {
   scan_funding_arb: 10_000n,
   'plans/starter': 9_990_000n,
   'plans/pro': 49_000_000n,
-  'balance/1': 1_000_000n,
-  'balance/5': 5_000_000n,
-  'balance/20': 20_000_000n,
 }
 
 const TRADE_CALL_PRICES: Partial<Readonly<Record<Timeframe, bigint>>> = {

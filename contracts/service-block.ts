@@ -33,7 +33,6 @@ export const PAYMENT_STATES = [
   'final',
   'uncollectable',
   'refunded',
-  'credited',
 ] as const
 export type PaymentState = (typeof PAYMENT_STATES)[number]
 

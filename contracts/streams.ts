@@ -97,15 +97,6 @@ export interface AuthorizationName {
 export const paymentStream = ({ chainId, contract, payer, nonce }: AuthorizationName): string =>
   `payment-${chainId}.${contract}.${payer}.${nonce}`
 
-/** The transfer that gives a payment back. @param paymentId a UUID */
-export const refundStream = (paymentId: string): string => `refund-${paymentId}`
-
-/** Transfers of refunds of one UTC day, under its cap. @example refundsOfDayStream('2026-11-23') === 'refunds-2026-11-23' */
-export const refundsOfDayStream = (day: string): string => `refunds-${day}`
-
-/** Credit of a payer for payments in vain. @param payer an address in lower case */
-export const creditStream = (chainId: number, payer: string): string => `credit-${chainId}.${payer}`
-
 /** @param subscriptionId a UUID */
 export const subscriptionStream = (subscriptionId: string): string => `subscription-${subscriptionId}`
 

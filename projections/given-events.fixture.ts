@@ -192,13 +192,7 @@ const PAYER_ADDRESS = `0x${'a1'.repeat(20)}`
 
 type PaymentEventType = Extract<
   EventType,
-  | `Payment${string}`
-  | `Payer${string}`
-  | `Settlement${string}`
-  | 'RefundSent'
-  | 'AnswerWithheld'
-  | 'AnswerGiven'
-  | 'RefundBegun'
+  `Payment${string}` | `Payer${string}` | `Settlement${string}` | 'RefundSent'
 >
 
 /** The id of the payment with a number. */

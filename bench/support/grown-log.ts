@@ -44,7 +44,6 @@ const TEMPLATES = {
 /** A payment from its claim to the block that nothing undoes. */
 const PAYMENT = [
   'PaymentClaimed.v1',
-  'AnswerGiven.v1',
   'SettlementRequested.v1',
   'SettlementBroadcast.v1',
   'SettlementConfirmed.v1',

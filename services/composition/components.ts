@@ -1,4 +1,3 @@
-import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -9,7 +8,7 @@ import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
 import type { EventMark } from '../log/projector/row-tables.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
-import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.ts'
+import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../runtime/async/with-timeout.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
@@ -45,7 +44,6 @@ function componentsOf(
   const hasCallers = settings.ROLES.includes('api')
   const lost = models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
   const settler = payments.settler?.health()
-  const refunds = payments.refunds()
   const dispatcher = webhooks.dispatcher?.health()
   const isAwaited = hasCallers && performance.now() - parts.openedAt < LIMITS.marketWarmUpMs
   const leases = [
@@ -62,7 +60,6 @@ function componentsOf(
     engine === undefined && hasCallers && enginesComponent(remote.health()),
     transparencyLog && transparencyLogComponent(transparencyLog),
     settler && settlerComponent(settler),
-    refunds && refundsComponent(refunds),
     payments.demo && demoComponent(payments.demo),
     dispatcher && dispatcherComponent(dispatcher, webhooks.digestProblems()),
     leases.length > 0 && leasesComponent(leases),
@@ -227,19 +224,6 @@ const settlerComponent = ({
     oldest_unsettled_ms: oldestOpenMs,
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
     gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
-  })
-
-/** Nobody waits for a refund, and where none can be transferred there are credits. */
-const refundsComponent = (health: RefundHealth): Component =>
-  optionalComponent('refunds', health.ok ? undefined : health.detail, health.detail, {
-    wallet: health.address ?? null,
-    wallet_usdc: health.balance === undefined ? null : formatUsdc(health.balance),
-    daily_cap_usdc: formatUsdc(health.dailyCap),
-    transferred_today_usdc: formatUsdc(health.allottedToday),
-    transferred_usdc: formatUsdc(health.transferred),
-    credited_usdc: formatUsdc(health.credited),
-    open: health.open,
-    oldest_begun_ms: health.oldestBegunMs,
   })
 
 function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {

@@ -31,9 +31,7 @@ import { sleep } from '../runtime/async/sleep.ts'
 import { uuidV7 } from '../runtime/ids/uuid.ts'
 import { ADA, PAY_TO, type PaidService, startPaidService } from './testing/paid-service.fixture.ts'
 
-/** Balances come after: later payments would draw on them. */
-type Single = Exclude<Product, `balance/${string}`>
-const REQUESTS: Readonly<Record<Single, object>> = {
+const REQUESTS: Readonly<Record<Product, object>> = {
   get_trade_call: { coin: 'BTC', timeframe: '1h' },
   get_market_regime: { coin: 'BTC' },
   scan_trade_calls: { top_n: 5 },
@@ -41,7 +39,7 @@ const REQUESTS: Readonly<Record<Single, object>> = {
   'plans/starter': {},
   'plans/pro': {},
 }
-const PRODUCTS = Object.keys(REQUESTS) as Single[]
+const PRODUCTS = Object.keys(REQUESTS) as Product[]
 /** The first balance of a payer, millionths of a USDC. */
 const FUNDS = 100_000_000n
 const QUICK = {
@@ -128,13 +126,13 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
     await chain.stop()
   })
 
-  const request = (product: Single) => ({
+  const request = (product: Product) => ({
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: 'Bearer key' },
     body: JSON.stringify(REQUESTS[product]),
   })
   /** A tool is asked without a key: one with calls left would pay instead. */
-  const asked = (product: Single) => {
+  const asked = (product: Product) => {
     const { headers, ...rest } = request(product)
     const { Authorization, ...open } = headers
     return { ...rest, headers: product.startsWith('plans/') ? { ...open, Authorization } : open }
@@ -215,29 +213,6 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       expect((await chain.balanceOf(PAY_TO)) - before).toBe(sum)
     },
   )
-
-  test('a session of calls by @x402/fetch on a balance is one transaction, and the next call is paid by itself', async () => {
-    const payer = await chain.payer(FUNDS)
-    const buy = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [{ network: BASE.network, client: new ExactEvmScheme(payer) }],
-      spendControls: { maxAmountPerPayment: '$50' },
-    })
-    // A thousand calls take a minute or two: they are made where they are asked for.
-    const isLong = process.env['BALANCE_CALLS'] === '1000'
-    const [product, calls] = isLong ? (['balance/20', 1_000] as const) : (['balance/1', 50] as const)
-    const paidIn = await buy(urlOf(product), { method: 'POST' })
-    expect([paidIn.status, await paidIn.json()]).toMatchObject([200, { payer: payer.address.toLowerCase() }])
-    for (let call = 0; call < calls; call++) {
-      const { payment } = await bought(await buy(urlOf('get_trade_call'), asked('get_trade_call')))
-      expect(payment.state).toBe('credited')
-    }
-    expect(await chain.balanceOf(payer.address)).toBe(FUNDS - PRICES[product])
-    const { payment } = await bought(await buy(urlOf('get_trade_call'), asked('get_trade_call')))
-    expect(payment.state).not.toBe('credited')
-    const own = (await logged()).filter((one) => one.payer === payer.address.toLowerCase())
-    const sent = own.filter((one) => one.transaction !== null && one.product !== 'get_trade_call')
-    expect([own.length, sent.length]).toEqual([calls + 2, 1])
-  })
 
   test('the high-frequency price is quoted, signed and moved', async () => {
     const payer = await chain.payer(FUNDS)

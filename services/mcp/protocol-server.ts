@@ -142,7 +142,7 @@ const PAYMENT_TEMPLATE = {
   name: 'payment',
   title: 'A payment',
   description:
-    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what is given back of it and how.',
+    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what was sent back of it.',
   mimeType: JSON_TYPE,
 } as const
 

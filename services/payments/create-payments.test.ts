@@ -4,22 +4,16 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed } from '../../contracts/payment-events.ts'
-import { CreditGiven } from '../../contracts/refund-events.ts'
-import { creditStream } from '../../contracts/streams.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
-import { sleep } from '../runtime/async/sleep.ts'
 import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
-import { createCreditLedger } from './refunds/credit-ledger.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
 import type { Payment } from './state/payment-state.ts'
 import {
   closePayments,
-  newId,
   type PaymentsInMemory,
   PUBLIC_URL,
   paymentsInMemory,
@@ -684,88 +678,4 @@ test('without a recipient nothing is offered, taken or verified', async () => {
 test('a rail is taken where somebody settles it', () => {
   const { payments } = start({ taking: ['direct'] })
   expect([payments.isTaking('direct'), payments.isTaking('gateway')]).toEqual([true, false])
-})
-
-describe('a credit', () => {
-  /** The refund or credit for a payment that bought nothing. */
-  async function credited(world: PaymentsInMemory, value: bigint, payer: TestPayer = alice) {
-    const data = {
-      payer: payer.address.toLowerCase(),
-      paymentId: newId(),
-      value: value.toString(),
-      balance: value.toString(),
-    }
-    const meta = { correlationId: 'test', actor: 'settler' }
-    const stream = creditStream(8453, data.payer)
-    await world.store.append(stream, [newEvent(CreditGiven, { id: newId(), data, meta })], {
-      expected: 'no-stream',
-    })
-    await world.index.catchUp()
-  }
-  const typesOf = async (world: PaymentsInMemory) => (await world.events()).map(({ type }) => type)
-
-  test('pays for an answer of its payer, which needs no money then, and its authorization is not used', async () => {
-    const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: false, hasCode: false })
-    const world = start({ chain })
-    await credited(world, 20_000n)
-    const claimed = await take(world, await verified(world, 1))
-    expect(claimed.payment).toMatchObject({ state: 'credited', wasServable: true })
-    expect(asked).toEqual([])
-    expect(await typesOf(world)).toEqual(['CreditGiven', 'CreditUsed', 'PaymentClaimed', 'CreditApplied'])
-    await world.index.catchUp()
-    expect(world.index.payer(alice.address.toLowerCase())).toMatchObject({
-      credit: '0',
-      open: 0,
-      unsettled: '0',
-    })
-    // The next one is paid with money, which there is none of.
-    await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })
-  })
-
-  test("of less than the price is left as it is, and is nobody else's", async () => {
-    const world = start()
-    await credited(world, 19_999n)
-    expect((await take(world, await verified(world, 1))).payment.state).toBe('owed')
-    expect((await take(world, await verified(world, 1, {}, bob))).payment.state).toBe('owed')
-    expect(await typesOf(world)).not.toContain('CreditUsed')
-  })
-
-  test('is used once by one authorization, whatever is repeated, in two processes', async () => {
-    const log = createMemoryLog()
-    const [one, other] = [start({}, log), start({}, log)]
-    await credited(one, 20_000n)
-    await other.index.catchUp()
-    const payment = await verified(one, 1)
-    const claims = await Promise.all([take(one, payment), take(other, payment), take(one, payment)])
-    expect(claims.map((claim) => claim.payment.state)).toEqual(['credited', 'credited', 'credited'])
-    expect(claims.filter((claim) => !claim.isReplay)).toHaveLength(1)
-    const types = await typesOf(one)
-    expect(types.filter((type) => type === 'CreditUsed')).toHaveLength(1)
-    expect(types.filter((type) => type === 'PaymentClaimed')).toHaveLength(1)
-  })
-
-  test('that was taken by a process which died over the claim pays for the same authorization, and no other', async () => {
-    const { chain } = chainOf({ balance: 0n, isNonceUsed: false, hasCode: false })
-    const world = start({ chain })
-    await credited(world, 20_000n)
-    const payment = await verified(world, 1)
-    const { store } = world
-    const { signal } = new AbortController()
-    const ledger = createCreditLedger({ on: BASE, store, newId, now: () => NOW_S * 1_000, sleep, signal })
-    expect(await ledger.take(payment.payer, payment.stream, 20_000n, 'req-0')).toBe(true)
-    await world.index.catchUp()
-    await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })
-    expect((await take(world, payment)).payment.state).toBe('credited')
-    expect((await typesOf(world)).filter((type) => type === 'CreditUsed')).toHaveLength(1)
-  })
-
-  test('for one answer pays for one of two that are asked for at a time', async () => {
-    const world = start()
-    await credited(world, 20_000n)
-    const payments = [await verified(world, 1), await verified(world, 2)]
-    const claims = await Promise.all(payments.map((payment) => take(world, payment)))
-    expect(claims.map((claim) => claim.payment.state).toSorted()).toEqual(['credited', 'owed'])
-    // Nobody was asked what the payer has, so that one waits for its money.
-    expect(claims.find((claim) => claim.payment.state === 'owed')?.payment.isServedFirst).toBe(false)
-  })
 })

@@ -7,13 +7,9 @@ import { builtEvent, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import type { Position } from '../../contracts/position.ts'
-import { isBalance } from '../../contracts/prices.ts'
-import { CreditApplied } from '../../contracts/refund-events.ts'
-import type { Appended } from '../log/append-until-known.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Chain } from './chain/chain.ts'
-import { type AnswerKeeper, createAnswerKeeper } from './claims/answer-keeper.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
@@ -34,10 +30,9 @@ import { readPayment } from './reading/read-payment.ts'
 import { receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
-import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.ts'
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
-import { isServable, type Payment } from './state/payment-state.ts'
+import { isServable } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
@@ -81,8 +76,6 @@ interface PaymentParts extends PaymentsOptions {
   readonly log: PaymentLog
   readonly exposure: ExposureLedger
   readonly payers: PayerCheck
-  readonly credits: CreditLedger
-  readonly keeper: AnswerKeeper
   readonly proofs: PayerProofs
   /** The funds that payers had when they were checked, for the claim that follows. */
   readonly funds: WeakMap<VerifiedPayment, KnownFunds>
@@ -97,7 +90,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const ending = new AbortController()
   const { signal } = ending
   const parts = partsOf(options, signal)
-  const { log, exposure, keeper } = parts
+  const { log, exposure } = parts
   const lookAgain = createGivenUpLook({ log, chain: options.chain, newId: options.newId, elapsed })
   const ours = payTo?.toLowerCase()
 
@@ -123,11 +116,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, elapsed, sleep })
     },
-    give: keeper.give,
-    withhold: keeper.withhold,
-    planNotBegun: keeper.planNotBegun,
     receipt: (payment, protocol) => receiptOf(payment, { on, protocol }),
-    payIn: (payment) => payIn(parts, payment),
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
       if (payment !== undefined) return payment
@@ -135,7 +124,6 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     },
     async close() {
       ending.abort()
-      await keeper.ended()
     },
   }
 }
@@ -147,8 +135,6 @@ function partsOf(options: PaymentsOptions, signal: AbortSignal): PaymentParts {
     log: path.log,
     exposure: createExposureLedger(options.index),
     payers: createPayerCheck({ ...path, facilitator: options.facilitator, gateway: options.gateway }),
-    credits: createCreditLedger(path),
-    keeper: createAnswerKeeper(path),
     proofs: createPayerProofs({ ...options, key: options.proofKey }),
     funds: new WeakMap(),
   }
@@ -184,9 +170,6 @@ async function requirePayable(
   const { exposure, payers, funds, caps, now } = parts
   const { rail, payer, value } = payment
   const before = exposure.of(payer, rail)
-  // What a credit pays for is not settled: the payer needs no money, and no room.
-  if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
-    return requireValidity(payment, now())
   // A payer without room is refused before anything costs a look at its funds.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
@@ -226,12 +209,7 @@ async function claimPayment(
   const { mustSettleFirst } = claim
   assert(value > 0n, 'a claim is over more than nothing', value)
   assert(claim.answer !== '', 'a claim has its answer', stream)
-  let exposed = exposure.of(payer, rail)
-  if (exposed.hasCredit) {
-    const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
-    if (isCovered) return claimByCredit(parts, payment, claim)
-    exposed = exposure.of(payer, rail)
-  }
+  const exposed = exposure.of(payer, rail)
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposed, terms, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
@@ -243,7 +221,7 @@ async function claimPayment(
   const reservation = exposure.reserve({ payer, rail, value, isServedFirst })
   let isLanded = false
   try {
-    const loaded = await appendClaim(parts, stream, [event])
+    const loaded = await appendClaim(parts, stream, event)
     if (loaded === undefined) return await claimOfAnother(log, stream)
     assert(BigInt(loaded.payment.value) === value, 'a claim is over what was signed', loaded.payment.value)
     reservation.landed(loaded.payment, loaded.position)
@@ -254,78 +232,18 @@ async function claimPayment(
   }
 }
 
-/**
- * Appends a claim. If the log does not say whether it has the claim, the payer gets no answer; that is recorded once the
- * log does.
- *
- * @returns undefined where somebody else was quicker with the same authorization
- */
+/** Appends a claim. @returns undefined where somebody else was quicker with the same authorization */
 async function appendClaim(
-  { log, now, keeper }: PaymentParts,
+  { log, now }: PaymentParts,
   stream: string,
-  events: readonly [NewEvent, ...NewEvent[]],
+  event: NewEvent,
 ): Promise<(LoadedPayment & { readonly position: Position }) | undefined> {
-  let appended: Appended | undefined
-  try {
-    appended = await log.append(stream, events, 'no-stream')
-  } catch (error) {
-    if (isServiceError(error, 'outcome_unknown')) keeper.pursue(stream, paymentIdIn(events[0]), error.code)
-    throw error
-  }
+  const appended = await log.append(stream, [event], 'no-stream')
   if (appended === undefined) return undefined
   const { position } = appended
   const at = new Date(now()).toISOString()
-  let loaded: LoadedPayment | undefined
-  for (const [revision, event] of events.entries())
-    loaded = afterEvent(loaded, decodeEvent({ ...event, stream, revision, position, at }))
-  return loaded && { ...loaded, position }
+  return { ...afterEvent(undefined, decodeEvent({ ...event, stream, revision: 0, position, at })), position }
 }
-
-const paymentIdIn = ({ data }: NewEvent): string => data['paymentId'] as string
-
-/** The credit was taken for just this authorization, so the same request finds it where this is not recorded. */
-async function claimByCredit(
-  parts: PaymentParts,
-  payment: VerifiedPayment,
-  claim: Claim,
-): Promise<ClaimedPayment> {
-  const { log, newId } = parts
-  const { stream, value } = payment
-  const event = claimEvent(parts, payment, claim, true)
-  const paymentId = paymentIdIn(event)
-  const data = { paymentId, value: value.toString() }
-  const applied = newEvent(CreditApplied, { id: newId(), data, meta: event.meta })
-  const loaded = await appendClaim(parts, stream, [event, applied])
-  if (loaded !== undefined) {
-    assert(loaded.payment.state === 'credited', 'a claim by credit is not settled', loaded.payment.state)
-    return claimedOf(loaded, false)
-  }
-  // Where that was claimed without the credit, the settler gives it back.
-  return claimOfAnother(log, stream)
-}
-
-/** Only once the log has that the answer was given: from then on nothing of the payment is refunded besides. */
-async function payIn(
-  { credits, exposure, log }: PaymentParts,
-  { stream, paymentId }: Payment,
-): Promise<bigint> {
-  const payment = (await log.load(stream))?.payment
-  assert(payment !== undefined && isBalance(payment.product), 'what is paid in was claimed', paymentId)
-  if (payment.state === 'refunded')
-    throw new ServiceError('payment_refunded', { message: `Payment ${paymentId} was sent back.` })
-  if (!payment.isGiven) throw cannotPayInError()
-  await credits.give(payment.payer, paymentId, BigInt(payment.value))
-  exposure.noteCredit(payment.payer)
-  return credits.left(payment.payer)
-}
-
-const cannotPayInError = (): ServiceError =>
-  new ServiceError('payments_unavailable', {
-    message:
-      'What is paid in cannot be recorded while the release of the service changes. Send the same request with the same payment again: it is charged once.',
-    details: { retry_after_s: ROOM_RETRY_AFTER_S },
-    isForCallers: true,
-  })
 
 /** Somebody else was quicker with the same authorization: theirs is the claim. */
 async function claimOfAnother(log: PaymentLog, stream: string): Promise<ClaimedPayment> {

@@ -16,7 +16,6 @@ export type {
 export { openRecovery } from './recovery/open-recovery.ts'
 export { createThreadedRecovery } from './recovery/threaded-recovery.ts'
 export { createViemRecovery } from './recovery/viem-recovery.ts'
-export { createRefunder, type RefundHealth } from './refunds/refunder.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {
@@ -24,5 +23,5 @@ export {
   type Settler,
   type SettlerHealth,
 } from './settlement/settler.ts'
-export { isServable, type Payment, type PaymentRefund } from './state/payment-state.ts'
+export { isServable, type Payment } from './state/payment-state.ts'
 export { payments } from './state/payments.ts'

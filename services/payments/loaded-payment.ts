@@ -3,7 +3,6 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { Revision } from '../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentClaimed, RefundSent } from '../../contracts/payment-events.ts'
-import type { RefundAuthorised } from '../../contracts/refund-events.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { SignedAuthorization } from './chain/chain.ts'
 import { evolvePayment, type Payment } from './state/payment-state.ts'
@@ -67,35 +66,12 @@ const NOTHING_YET = {
   reasons: 0,
 } as const
 
-/** The transfer of a refund in the form of a claim: the refund wallet pays the payer. */
-const claimOfRefund = (refund: z.output<typeof RefundAuthorised.data>): ClaimData => ({
-  paymentId: refund.paymentId,
-  rail: 'direct',
-  protocol: 2,
-  chainId: refund.chainId,
-  contract: refund.contract,
-  asset: refund.contract,
-  payer: refund.from,
-  payTo: refund.to,
-  value: refund.value,
-  validAfter: '0',
-  validBefore: refund.validBefore,
-  nonce: refund.nonce,
-  signature: refund.signature,
-  product: 'refund',
-  requestHash: '0'.repeat(64),
-  answer: '',
-  accountId: null,
-  isServedFirst: false,
-})
-
 /** A payment after an event of its stream. @throws ServiceError `event_unreadable` for a stream without a claim */
 export function afterEvent(before: LoadedPayment | undefined, event: ServiceEvent): LoadedPayment {
   const { revision } = event
   const payment = evolvePayment(before?.payment, event) ?? before?.payment
-  if (payment !== undefined && (event.type === 'PaymentClaimed' || event.type === 'RefundAuthorised')) {
-    const claim = event.type === 'PaymentClaimed' ? event.data : claimOfRefund(event.data)
-    const { stream, meta } = event
+  if (payment !== undefined && event.type === 'PaymentClaimed') {
+    const { stream, meta, data: claim } = event
     const { correlationId } = meta
     const authorization = authorizationOf(claim)
     return { ...NOTHING_YET, stream, payment, claim, authorization, revision, correlationId }

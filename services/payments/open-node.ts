@@ -9,17 +9,13 @@ import type { DemoChain, DemoChainOptions } from './demo/demo-chain.ts'
  */
 export async function openNode({
   settlerKey,
-  refundKey,
   ...node
-}: NodeOptions & { readonly settlerKey?: string | undefined; readonly refundKey?: string | undefined }) {
+}: NodeOptions & { readonly settlerKey?: string | undefined }) {
   const { createChain } = await import('./chain/create-chain.ts')
   const { createWallet } = await import('./settlement/wallet.ts')
-  const { createRefundWallet } = await import('./refunds/refund-wallet.ts')
-  const wallet = settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined
   return {
     chain: createChain({ ...node, elapsed: () => performance.now() }),
-    wallet,
-    refundWallet: wallet && refundKey ? createRefundWallet({ ...node, privateKey: refundKey }) : undefined,
+    wallet: settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined,
   }
 }
 

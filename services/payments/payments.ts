@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import type { AnswerKeeper } from './claims/answer-keeper.ts'
 import type { Authorization } from './recovery/recover-signer.ts'
 import type { Payment } from './state/payment-state.ts'
 
@@ -85,7 +84,7 @@ export interface FoundClaim extends ClaimedPayment {
  * Payments for single answers and plans: what is offered, what is taken, and what was claimed. Settling is the
  * settler's, who reads the claims from the log.
  */
-export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'planNotBegun'> {
+export interface Payments {
   /** Whether offers can be made at all (X402_PAY_TO), and paid (a settler is configured), by rail. */
   readonly isOffering: boolean
   isTaking(rail: Rail): boolean
@@ -142,12 +141,6 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
-  /**
-   * Adds a settled payment for a balance to what its payer has left, once however often it is called.
-   *
-   * @returns what the payer has left, millionths of a USDC
-   */
-  payIn(payment: Payment): Promise<bigint>
   /** @throws ServiceError `payment_unknown` */
   show(paymentId: string): Promise<Payment>
 }

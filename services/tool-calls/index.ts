@@ -7,7 +7,7 @@ export {
   type KnowledgeRequest,
   type KnowledgeService,
 } from './knowledge-service.ts'
-export type { PaidCall, PaidOutcome, PaidPath, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
+export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
 export type { PaidCallPath } from './paid-call-path.ts'
 export { createPaidCalls, type PaidCalls } from './paid-calls.ts'
 export type { PlanSales } from './paid-options.ts'

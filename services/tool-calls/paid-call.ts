@@ -69,16 +69,16 @@ export interface PaidAnswer extends ToolAnswer {
 
 export type PaidOutcome = PaidOffer | PaidAnswer
 
-/** The path of a plan for the account of a key, or of a balance of a payer: settled before it counts. */
-export interface PaidPath<Which> {
+/** The path of a plan for the account of a key: settled before it counts. */
+export interface PaidPlanPath {
   /**
    * Sells it, or offers it.
    *
-   * @throws ServiceError `unauthorized` for a plan without a key, `key_unknown`, `key_unverifiable`, `account_unknown`,
+   * @throws ServiceError `unauthorized` without a key, `key_unknown`, `key_unverifiable`, `account_unknown`,
    *   `plan_conflict`, `plan_ended`, `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
-   *   `payment_unproven`, `payment_pending`, `payment_refunded`, `payments_unavailable`, and those of the store
+   *   `payment_unproven`, `payment_pending`, `payments_unavailable`, and those of the store
    */
-  buy(which: Which, request: PaidRequest): Promise<PaidOutcome>
+  buy(tier: PaidTier, request: PaidRequest): Promise<PaidOutcome>
   /** The offer to who has not said for which account: for indexers. */
-  offer(which: Which): PaidOutcome
+  offer(tier: PaidTier): PaidOutcome
 }

@@ -1,6 +1,4 @@
-import type { BalanceAmount } from '../../contracts/prices.ts'
-import { createPaidBalancePath } from './paid-balance-path.ts'
-import type { PaidPath, PaidTier } from './paid-call.ts'
+import type { PaidPlanPath } from './paid-call.ts'
 import { createPaidCallPath, type PaidCallPath } from './paid-call-path.ts'
 import { createPaidHandshake } from './paid-handshake.ts'
 import { createPaidOffers } from './paid-offers.ts'
@@ -10,12 +8,11 @@ import { createPaidPlanPath } from './paid-plan-path.ts'
 /** Everything that is paid for request by request. */
 export interface PaidCalls {
   readonly tools: PaidCallPath
-  readonly plans: PaidPath<PaidTier>
-  readonly balances: PaidPath<BalanceAmount>
+  readonly plans: PaidPlanPath
 }
 
 /**
- * The paths of paid tool calls, plans and balances. They share their offers, and the bound on payments that are under way.
+ * The paths of paid tool calls and plans. They share their offers, and the bound on payments that are under way.
  */
 export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
   const timed = { clock: () => performance.now(), ...options }
@@ -23,6 +20,5 @@ export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
   return {
     tools: createPaidCallPath(parts),
     plans: createPaidPlanPath(parts),
-    balances: createPaidBalancePath(parts),
   }
 }

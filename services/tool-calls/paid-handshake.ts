@@ -154,9 +154,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   return {
     async pay(presented, work) {
       const claimed = await take(presented, work)
-      const served = await servable(claimed, work)
-      const payment = await payments.give(served, claimed.isReplay)
-      assert(payment.stream === served.stream, 'an answer is of the payment that was taken', payment.stream)
+      const payment = await servable(claimed, work)
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
@@ -192,8 +190,6 @@ function createServing(
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
       const { paymentId } = claimed.payment
-      // Who went away, or found no place to wait in, was not kept from anything.
-      if (leave !== undefined && !work.signal().aborted) await payments.withhold(claimed.payment, error.code)
       throw new ServiceError('payment_pending', {
         message: error.message,
         details: {

@@ -1,17 +1,21 @@
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
+import { PRICES } from '../../contracts/prices.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
+import type { Payment } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
-import { statusUrl } from './paid-block.ts'
-import type { PaidPath, PaidTier } from './paid-call.ts'
+import { requestHash } from './idempotency-key.ts'
+import { paidServiceBlock, statusUrl } from './paid-block.ts'
+import { callerOf, type PaidPlanPath, type PaidTier, type SentBody } from './paid-call.ts'
 import type { PaidPathOptions, PlanSales } from './paid-options.ts'
-import { buy, offerOf } from './purchase.ts'
+import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
-/** Begins the plan. A payer whose account is gone learns that, and where the refund is shown. */
+/** Begins the plan. A payer whose account is gone learns that, and where the payment is shown. */
 async function started(
   { plans, publicUrl }: Pick<PaidPathOptions, 'plans' | 'publicUrl'>,
   bought: Parameters<PlanSales['started']>[0],
@@ -22,7 +26,7 @@ async function started(
     if (!isServiceError(cause, 'account_unknown')) throw cause
     const { paymentId } = bought
     throw new ServiceError('account_unknown', {
-      message: `The account was erased before its plan began; payment ${paymentId} is given back by itself.`,
+      message: `The account was erased before its plan began; ask the operator to send payment ${paymentId} back.`,
       details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
       cause,
     })
@@ -33,39 +37,80 @@ async function started(
  * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
  */
-export function createPaidPlanPath(options: PaidPathOptions): PaidPath<PaidTier> {
-  const { plans, identify } = options
+export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
+  const { plans, identify, handshake, offers, payments } = options
+
+  /** Begins what was paid for, at each request with this payment. */
+  async function begin(
+    payment: Payment,
+    { accountId, tier, requestId }: { accountId: string; tier: PaidTier; requestId: string },
+  ) {
+    const { paymentId, claimedAtMs } = payment
+    const sentBack = `Payment ${paymentId} was sent back, so it begins no plan.`
+    if (payment.state === 'refunded') throw new ServiceError('plan_ended', { message: sentBack })
+    assert(payment.accountId === accountId, 'a plan begins for the account that it was paid for', paymentId)
+    assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
+    const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
+    assert(from < to, 'a plan lasts', paymentId)
+    return { from: isoTime(from), to: isoTime(to) }
+  }
+
   return {
     async buy(tier, request) {
       const { accountId } = requireKey(await identify(request.authorization))
       const { requestId } = request
+      const product = `plans/${tier}` as const
+      const price = PRICES[product]
       const requireRoom = (): Promise<void> => plans.requireRoom(accountId, tier)
-      return buy(options, request, {
-        product: `plans/${tier}`,
-        accountId,
+      return paidOrOffered(request, {
+        payments,
+        offer: (error) => offers(product, price, error),
+        unpaid: { refusal: REQUIRED, error: REQUIRED.code },
         beforeOffer: requireRoom,
-        async compute() {
-          await requireRoom()
-          return { plan: tier, days: PLAN_DAYS, account_id: accountId }
+        async pay(presented) {
+          const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
+            ...callerOf(request),
+            product,
+            price,
+            requestHash() {
+              requireNothing(request.body)
+              return requestHash(product, { account_id: accountId })
+            },
+            async compute() {
+              await requireRoom()
+              return { plan: tier, days: PLAN_DAYS, account_id: accountId }
+            },
+            accountId,
+            mustSettleFirst: true,
+          })
+          const begun = await begin(paid.payment, { accountId, tier, requestId })
+          const auth = { outcome: 'OK', tier } as const
+          const told = { tool: product, requestId, auth, notice: PLAN_NOTICE }
+          const body: JsonObject = { ...answer, ...begun, _service: paidServiceBlock(options, told, paid) }
+          return { kind: 'answer', body, isReplay, receipt }
         },
-        async begin(payment) {
-          const { paymentId, claimedAtMs } = payment
-          const sentBack = `Payment ${paymentId} was sent back, so it begins no plan.`
-          if (payment.state === 'refunded') throw new ServiceError('plan_ended', { message: sentBack })
-          assert(
-            payment.accountId === accountId,
-            'a plan begins for the account that it was paid for',
-            paymentId,
-          )
-          assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
-          const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
-          assert(from < to, 'a plan lasts', paymentId)
-          return { from: isoTime(from), to: isoTime(to) }
-        },
-        auth: { outcome: 'OK', tier },
-        notice: PLAN_NOTICE,
       })
     },
-    offer: (tier) => offerOf(options, `plans/${tier}`),
+    offer(tier) {
+      const product = `plans/${tier}` as const
+      return { kind: 'offer', offer: offers(product, PRICES[product], REQUIRED.code), refusal: REQUIRED }
+    },
   }
+}
+
+/**
+ * There is nothing to say about a plan but which. What is said all the same was meant to do something: it is refused
+ * before anything is taken.
+ *
+ * @throws ServiceError `invalid_content_type`, `invalid_request`
+ */
+function requireNothing(body: SentBody): void {
+  if (body.isEmpty) return
+  const sent = body.require()
+  const isEmptyObject =
+    typeof sent === 'object' && sent !== null && !Array.isArray(sent) && Object.keys(sent).length === 0
+  if (isEmptyObject) return
+  throw new ServiceError('invalid_request', {
+    message: 'A plan is bought without a body, or with {}: the path says which.',
+  })
 }

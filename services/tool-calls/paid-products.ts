@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS, PLAN_LIMITS } from '../../contracts/plans.ts'
-import type { BalanceAmount, Product } from '../../contracts/prices.ts'
+import type { Product } from '../../contracts/prices.ts'
 import { grouped } from '../../contracts/share-text.ts'
 import { TOOLS, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
 
@@ -22,11 +22,6 @@ const plan = (tier: 'starter' | 'pro'): ProductWords => ({
     request: {},
     answer: { plan: tier, days: PLAN_DAYS, account_id: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55' },
   },
-})
-
-const balance = (amount: BalanceAmount): ProductWords => ({
-  description: `${amount} USDC for later calls of the same payer: each is signed as usual, and draws on it instead of being settled.`,
-  example: { request: {}, answer: { paid_in_usdc: `${amount}.00`, balance_usdc: `${amount}.00` } },
 })
 
 /** Everything that can be paid for, in the order in which it is listed. */
@@ -53,9 +48,6 @@ export const PAID_PRODUCTS: Readonly<Record<Product, ProductWords>> = {
   ),
   'plans/starter': plan('starter'),
   'plans/pro': plan('pro'),
-  'balance/1': balance('1'),
-  'balance/5': balance('5'),
-  'balance/20': balance('20'),
 }
 
 /** Path of the route on which something is paid for. @example paidPath('plans/pro') === '/x402/plans/pro' */

@@ -37,7 +37,6 @@ const SEALING = markedBytes('SEALING_KEY')
 const WRAPPING = markedBytes('WRAPPING_KEYS')
 const SIGNING = markedBytes('LOG_KEYS')
 const SETTLER = markedBytes('X402_SETTLER_KEY')
-const REFUNDER = markedBytes('X402_REFUND_KEY')
 
 /** Everything that the operator keeps secret, as somebody who steals it would look for it. */
 const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
@@ -54,7 +53,6 @@ const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
   LOG_KEYS: SIGNING,
   X402_RPC_URL: marked('X402_RPC_URL'),
   X402_SETTLER_KEY: SETTLER,
-  X402_REFUND_KEY: REFUNDER,
   X402_FACILITATOR_TOKEN: marked('X402_FACILITATOR_TOKEN'),
   X402_CDP_KEY: marked('X402_CDP_KEY'),
 }
@@ -172,7 +170,6 @@ beforeAll(async () => {
     X402_PAY_TO: PAY_TO,
     X402_RPC_URL: `http://${outside}/${marked('X402_RPC_URL')}`,
     X402_SETTLER_KEY: `0x${SETTLER.toString('hex')}`,
-    X402_REFUND_KEY: `0x${REFUNDER.toString('hex')}`,
   })
   base = service.url
 }, 60_000)

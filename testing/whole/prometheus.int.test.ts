@@ -37,11 +37,6 @@ function panelExpressions(): readonly string[] {
   return found.map((text) => text.replaceAll('$__rate_interval', '1m').replaceAll('$__range', '1h'))
 }
 
-/** The value of a series over the minutes of a test. */
-const steady = (series: string, value: number) => ({ series, values: `${value}x90` })
-const ofService = (name: string, labels: string): string =>
-  `${name}{job="signal-service", instance="api:9402", ${labels}}`
-
 describe.skipIf(isMissing)(`Prometheus${isMissing ? ' (skipped: no promtool on PATH)' : ''}`, () => {
   test('accepts its configuration with every alert', () => {
     expect(promtool('check', 'config', 'prometheus.yml')).toBe('accepted')
@@ -55,46 +50,4 @@ describe.skipIf(isMissing)(`Prometheus${isMissing ? ' (skipped: no promtool on P
       'accepted',
     )
   })
-
-  test.each([
-    ['at nine tenths of the cap', 90, []],
-    [
-      'behind nine tenths of it',
-      91,
-      [
-        {
-          exp_labels: {
-            severity: 'warning',
-            job: 'signal-service',
-            instance: 'api:9402',
-          },
-        },
-      ],
-    ],
-  ])('the alert on refunds of a day, %s', (_when, transferred, alerts) => {
-    const expected = alerts.map((alert) => ({ ...alert, exp_annotations: annotationsOf(transferred) }))
-    const tests = {
-      rule_files: [join(ROOT, 'deploy/prometheus/alerts.yml')],
-      evaluation_interval: '1m',
-      tests: [
-        {
-          interval: '1m',
-          input_series: [
-            steady(ofService('refunds_day_usdc', 'what="transferred"'), transferred),
-            steady(ofService('refunds_day_usdc', 'what="cap"'), 100),
-          ],
-          alert_rule_test: [
-            { eval_time: '5m', alertname: 'SignalServiceRefundCapReached', exp_alerts: expected },
-          ],
-        },
-      ],
-    }
-    expect(promtool('test', 'rules', written('refunds.json', tests))).toBe('accepted')
-  })
-})
-
-const annotationsOf = (transferred: number) => ({
-  summary: `Refunds of today have used ${transferred} USDC of their cap`,
-  description: 'Many answers were paid for and not given. Further refunds of this UTC day become credits.',
-  runbook_url: 'http://signal-service:8402/docs/runbook#signalservicerefundcapreached',
 })

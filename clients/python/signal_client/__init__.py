@@ -240,27 +240,8 @@ class Verdict(_Judged):
     net_bps: Optional[float]
 
 
-# The refund of a payment, which comes without being asked for. A word of the language cannot be a member of a class.
-Refund = TypedDict(
-    "Refund",
-    {
-        "as": str,
-        "state": str,
-        "amount_usdc": str,
-        "cause": str,
-        "why": Optional[str],
-        "transaction": Optional[str],
-        "begun_at": str,
-    },
-)
-
-
-class _OfSome(TypedDict, total=False):
-    credit_left_usdc: str
-
-
-class Payment(_OfSome):
-    """State of a payment. `credit_left_usdc` where it became a credit."""
+class Payment(TypedDict):
+    """State of a payment."""
 
     id: str
     state: str
@@ -276,7 +257,6 @@ class Payment(_OfSome):
     claimed_at: str
     changed_at: str
     valid_until: str
-    refund: Optional[Refund]
     next_step: str
 
 
@@ -644,7 +624,7 @@ class SignalClient:
         return self._persist(once, name in ONCE)
 
     def payment(self, payment_id) -> Payment:
-        """State of a payment by the id in `_service.payment`: whether it is settled, and its refund."""
+        """State of a payment by the id in `_service.payment`: whether it is settled."""
         return self._route("GET /x402/payments/:id", {"id": payment_id})
 
     def replay(self, **filters) -> Iterator[Verdict]:

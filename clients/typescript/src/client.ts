@@ -61,7 +61,7 @@ export interface SignalClient extends ToolMethods, RouteMethods {
     options?: CallOptions,
   ): Promise<Tools[Name]['answer']>
   /**
-   * The state of a payment: whether it is settled, and what is given back of it and how.
+   * The state of a payment: whether it is settled, and what was sent back of it.
    *
    * @param id `_service.payment.id` of the answer that was paid for
    * @throws SignalRefusal `payment_unknown`

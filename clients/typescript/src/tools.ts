@@ -268,7 +268,6 @@ export interface Payment {
     | 'final'
     | 'uncollectable'
     | 'refunded'
-    | 'credited'
   readonly rail: 'direct' | 'gateway'
   readonly product: string
   readonly payer: string
@@ -281,19 +280,7 @@ export interface Payment {
   readonly claimed_at: string
   readonly changed_at: string
   readonly valid_until: string
-  /** The refund that comes without being asked for; null where there is none. */
-  readonly refund: {
-    readonly as: 'transfer' | 'credit'
-    readonly state: 'begun' | 'done'
-    readonly amount_usdc: string
-    readonly cause: 'answer_not_given' | 'plan_not_begun'
-    readonly why: 'no_wallet' | 'wallet_empty' | 'daily_cap' | 'not_sent' | null
-    readonly transaction: string | null
-    readonly begun_at: string
-  } | null
   readonly next_step: string
-  /** Credit that the payer has left, where this payment became one. */
-  readonly credit_left_usdc?: string
 }
 
 /** Every tool by its name: what it is asked, and what it answers. */

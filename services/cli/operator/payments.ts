@@ -87,11 +87,6 @@ function linesOf(payment: PaymentAnswer): string {
     `changed   ${payment.changed_at}`,
     ...(payment.transaction === null ? [] : [`sent in   ${payment.transaction}`]),
     ...(payment.block === null ? [] : [`block     ${payment.block}`]),
-    ...(payment.refund === null
-      ? []
-      : [
-          `returned  ${payment.refund.amount_usdc} USDC as a ${payment.refund.as}, ${payment.refund.state}: ${payment.refund.why ?? payment.refund.cause}`,
-        ]),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -1,17 +1,16 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { PaymentTotals, RefundHealth, Settler } from '../../payments/index.ts'
+import type { PaymentTotals, Settler } from '../../payments/index.ts'
 import { gaugesOf, scrapedIn } from './scraped.ts'
 
 /** Undefined each in a process without the read model or the role. */
 export interface MeasuredPayments {
   totals(): PaymentTotals | undefined
-  refunds(): RefundHealth | undefined
   readonly settler: Pick<Settler, 'health'> | undefined
 }
 
 const usdc = (value: bigint): number => Number(value) / 1e6
 
-/** Gauges of unsettled claims, of settlement, and of automatic refunds. */
+/** Gauges of unsettled claims and of settlement. */
 export function gaugePayments(registry: Registry, payments: () => MeasuredPayments | undefined): void {
   const settler = () => payments()?.settler?.health()
   gaugesOf(registry, () => payments()?.totals(), [
@@ -52,35 +51,4 @@ export function gaugePayments(registry: Registry, payments: () => MeasuredPaymen
       return [[payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000]]
     },
   )
-  gaugeRefunds(registry, () => payments()?.refunds())
-}
-
-function gaugeRefunds(registry: Registry, refunds: () => RefundHealth | undefined): void {
-  gaugesOf(registry, refunds, [
-    [
-      'refunds_usdc',
-      'USDC that was given back by itself so far: as a transfer, or as a credit',
-      'form',
-      ({ transferred, credited }) => ({ transfer: usdc(transferred), credit: usdc(credited) }),
-    ],
-    [
-      'refunds_day_usdc',
-      'USDC that refunds have transferred in this UTC day, and may at most',
-      'what',
-      ({ allottedToday, dailyCap }) => ({ transferred: usdc(allottedToday), cap: usdc(dailyCap) }),
-    ],
-    [
-      'refund_wallet_usdc',
-      'What the wallet has that refunds are paid from; nothing where there is none',
-      'wallet',
-      ({ balance, address }): Record<string, number> =>
-        balance === undefined || address === undefined ? {} : { [address]: usdc(balance) },
-    ],
-    [
-      'refunds_oldest_begun_seconds',
-      'Age of the oldest refund that was begun and is not done; 0 where there is none',
-      'settler',
-      ({ oldestBegunMs }) => ({ here: oldestBegunMs / 1_000 }),
-    ],
-  ])
 }

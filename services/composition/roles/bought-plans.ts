@@ -11,15 +11,13 @@ export const planSalesOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPla
 })
 
 /**
- * Called again for the same payment it does nothing. Money for an account that was gone before its plan began is given
- * back; it begins nothing in an account that the same address opens later.
- *
- * @param notBegun records that it can never begin
+ * Called again for the same payment it does nothing. Money for an account that was gone before its plan began is reported: an
+ * operator sends it back. It begins nothing in an account that the same address opens later.
  */
 export async function startPaidPlan(
   accounts: Pick<Accounts, 'buyPlan'>,
   payment: Payment,
-  notBegun: (payment: Payment) => Promise<void>,
+  report: (event: string, details: Readonly<Record<string, string>>) => void,
 ): Promise<void> {
   const { paymentId, claimedAtMs, product, accountId } = payment
   if (accountId === null) return
@@ -31,6 +29,6 @@ export async function startPaidPlan(
     // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
     if (isServiceError(error, 'plan_ended')) return
     if (!isServiceError(error, 'account_unknown')) throw error
-    await notBegun(payment)
+    report('plan_not_begun', { paymentId, payer: payment.payer, product })
   }
 }

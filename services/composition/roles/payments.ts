@@ -8,7 +8,6 @@ import {
   createPaymentAdmin,
   createPaymentIndex,
   createPayments,
-  createRefunder,
   createSettler,
   createThreadedRecovery,
   createViemRecovery,
@@ -60,8 +59,8 @@ export async function openPayments(deps: CallerDeps) {
   })
   onClose(() => payments.close())
   const paymentAdmin = createPaymentAdmin({ ...common, index, signal: closing })
-  const { leases, settler, refunder } = openSettling(deps, common, (payment) =>
-    startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
+  const { leases, settler } = openSettling(deps, common, (payment) =>
+    startPaidPlan(accounts, payment, report),
   )
   const server: NonNullable<ServerOptions['payments']> = {
     paid: createPaidCalls({
@@ -77,7 +76,6 @@ export async function openPayments(deps: CallerDeps) {
       withdrawn: () => deps.speech.note(deps.marketNow()),
     }),
     showPayment: (id) => payments.show(id),
-    creditOf: (payer) => BigInt(index?.payer(payer)?.credit ?? '0'),
     paymentAdmin,
   }
   return {
@@ -88,8 +86,6 @@ export async function openPayments(deps: CallerDeps) {
     /** Undefined where nobody shares the settling with this process. */
     leases,
     demo,
-    /** Undefined where this process does not settle. */
-    refunds: () => refunder?.health(),
     /** Undefined where this process keeps no read models. */
     totals: () => paymentAdmin.totals(),
     /** Begins to settle; resolves when it has ended. */
@@ -101,33 +97,30 @@ export async function openPayments(deps: CallerDeps) {
   }
 }
 
-/** The part that settles and gives back; undefined each in a process that does not. */
+/** The part that settles; undefined in a process that does not. */
 function openSettling(
   deps: CallerDeps,
-  rails: Rails & Pick<Parameters<typeof createRefunder>[0], 'store' | 'newId' | 'now' | 'sleep' | 'report'>,
+  rails: Rails & Pick<Parameters<typeof createSettler>[0], 'store' | 'newId' | 'now' | 'sleep' | 'report'>,
   onPaid: Parameters<typeof createSettler>[0]['onPaid'],
 ) {
   const { settings, projector } = deps
   if (!settings.ROLES.includes('settler') || projector === undefined || rails.taking.length === 0) return {}
-  const common = { ...rails, reader: projector.reader(paymentsProjection) }
   const leases = sharedLeases(deps, 'settler', 1)
-  const dailyCap = settings.X402_REFUND_DAILY_CAP
-  const refunder = createRefunder({ ...common, wallet: rails.refundWallet, dailyCap })
-  return { leases, refunder, settler: createSettler({ ...common, leases, onPaid, refunds: refunder }) }
+  const reader = projector.reader(paymentsProjection)
+  return { leases, settler: createSettler({ ...rails, reader, leases, onPaid }) }
 }
 
 type Rails = Awaited<ReturnType<typeof openRails>>
 
-/** The ways in which money comes in and goes back, as the settings say; a demo chain brings its own. */
+/** The ways in which money comes in, as the settings say; a demo chain brings its own. */
 async function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: () => string) {
   const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
   const on = demo?.on ?? BASE
   const payTo = demo?.payTo ?? settings.X402_PAY_TO
   const rpcUrl = demo?.rpcUrl ?? settings.X402_RPC_URL
   const settlerKey = demo?.settlerKey ?? settings.X402_SETTLER_KEY
-  const refundKey = demo?.refundKey ?? settings.X402_REFUND_KEY
   const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
-  const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey, refundKey })
+  const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey })
   // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
   const facilitator = facilitatorOf(settings, publicUrl)
   const gateway =
@@ -142,7 +135,6 @@ async function openRails(settings: Settings, demo: DemoChain | undefined, public
     payTo,
     chain: node?.chain,
     wallet: node?.wallet,
-    refundWallet: node?.refundWallet,
     facilitator,
     gateway,
     // The gateway does not know the play money of a demo chain.

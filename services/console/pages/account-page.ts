@@ -253,11 +253,6 @@ ${
 }`
 }
 
-const refundText = (refund: OwnPaymentsAnswer['payments'][number]['refund']): Html =>
-  refund === null
-    ? html`—`
-    : html`${refund.amount_usdc} as a ${refund.as}, ${refund.state}${refund.transaction !== null && html` ${hashText(refund.transaction)}`}`
-
 const hashText = (hash: string): Html => html`<code title="${hash}">${hash.slice(0, 10)}…</code>`
 
 function paymentsPart({ payments, paid }: AccountLook): Html {
@@ -276,7 +271,7 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
         transaction === null
           ? '—'
           : html`${hashText(transaction)}${block !== null && html` <small>block ${whole(block)}</small>`}`,
-      'Given back': ({ refund }) => refundText(refund),
+      'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
       Receipt: ({ id, state, claimed_at: at }) =>
         (state === 'confirmed' || state === 'final') &&
         html`<a href="${paymentPath(id)}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,

@@ -43,18 +43,7 @@ const PAYMENT = {
   claimed_at: '2026-11-21T12:00:00.000Z',
   changed_at: '2026-11-21T12:30:00.000Z',
   valid_until: '2026-11-21T12:05:00.000Z',
-  refund: {
-    as: 'credit',
-    state: 'done',
-    amount_usdc: '9.99',
-    cause: 'plan_not_begun',
-    why: null,
-    transaction: null,
-    begun_at: '2026-11-21T12:20:00.000Z',
-  },
   next_step: 'Nothing is left to do.',
-  credit_left_usdc: '9.99',
-  receipt: { format: 'jws', signature: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
 } as const
 
 /** A browser beside a whole run of tests takes its time. */

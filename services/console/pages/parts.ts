@@ -40,7 +40,6 @@ export const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
   final: 'ok',
   uncollectable: 'failed',
   refunded: '',
-  credited: 'ok',
 }
 
 const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }

@@ -10,7 +10,7 @@ const hash = (text: string | null): Html | string => (text === null ? '—' : ht
 
 /** One payment for people, as a receipt to keep or print. */
 export function paymentPage(payment: PaymentAnswer): Page {
-  const { id, state, reason, refund, credit_left_usdc: credit, next_step: step } = payment
+  const { id, state, reason, refunded_usdc: back, next_step: step } = payment
   return {
     title: `Payment of ${payment.amount_usdc} USDC`,
     at: '/account',
@@ -23,9 +23,7 @@ ${facts([
   ['By', hash(payment.payer)],
   ['Transaction', hash(payment.transaction)],
   ['Block', payment.block === null ? '—' : whole(payment.block)],
-  ['Given back', refund === null ? '—' : html`${refund.amount_usdc} USDC as a ${refund.as}, ${refund.state}`],
-  ...(refund === null ? [] : [['Transaction of it', hash(refund.transaction)] as const]),
-  ...(credit === undefined ? [] : [['Credit left', `${credit} USDC`] as const]),
+  ['Given back', Number(back) === 0 ? '—' : `${back} USDC`],
   ['Changed', time(payment.changed_at, 'second')],
   ['Id', hash(id)],
 ])}

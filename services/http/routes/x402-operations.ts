@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { addressSchema } from '../../../contracts/chain.ts'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { BalanceAmount } from '../../../contracts/prices.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { PAID_PRODUCTS, type PaidTier } from '../../tool-calls/index.ts'
@@ -43,22 +41,15 @@ const PAYMENT_HEADERS = {
 }
 
 /** Names of a product in the ids and summaries of its operations. */
-const NAMES: Readonly<
-  Record<
-    ToolName | PaidTier | `balance/${BalanceAmount}`,
-    readonly [payId: string, offerId: string, words: string]
-  >
-> = {
-  get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
-  get_market_regime: ['payMarketRegime', 'offerMarketRegime', 'a market regime'],
-  scan_trade_calls: ['payTradeScan', 'offerTradeScan', 'a scan of trade calls'],
-  scan_funding_arb: ['payFundingScan', 'offerFundingScan', 'a scan of funding'],
-  starter: ['buyStarter', 'offerStarter', 'the starter plan'],
-  pro: ['buyPro', 'offerPro', 'the pro plan'],
-  'balance/1': ['payInOne', 'offerPayInOne', 'a balance of 1 USDC'],
-  'balance/5': ['payInFive', 'offerPayInFive', 'a balance of 5 USDC'],
-  'balance/20': ['payInTwenty', 'offerPayInTwenty', 'a balance of 20 USDC'],
-}
+const NAMES: Readonly<Record<ToolName | PaidTier, readonly [payId: string, offerId: string, words: string]>> =
+  {
+    get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
+    get_market_regime: ['payMarketRegime', 'offerMarketRegime', 'a market regime'],
+    scan_trade_calls: ['payTradeScan', 'offerTradeScan', 'a scan of trade calls'],
+    scan_funding_arb: ['payFundingScan', 'offerFundingScan', 'a scan of funding'],
+    starter: ['buyStarter', 'offerStarter', 'the starter plan'],
+    pro: ['buyPro', 'offerPro', 'the pro plan'],
+  }
 
 /** The operations at the path of a product: the paid `POST`, and `GET` for its offer. */
 export interface PaidOperations {
@@ -74,11 +65,6 @@ export const toolOperations = (name: ToolName): PaidOperations => ({
 export const planOperations = (tier: PaidTier): PaidOperations => ({
   pay: boughtPlan(tier),
   offer: offerOf(tier),
-})
-
-export const balanceOperations = (amount: BalanceAmount): PaidOperations => ({
-  pay: paidBalance(amount),
-  offer: offerOf(`balance/${amount}`),
 })
 
 const paidTool = (name: ToolName): Operation => ({
@@ -149,28 +135,5 @@ const boughtPlan = (tier: PaidTier): Operation => ({
   bodyExample: {} satisfies JsonObject,
   answers: {
     200: { description: 'The plan that was bought', content: { 'application/json': boughtPlanSchema } },
-  },
-})
-
-const balanceSchema = z.object({
-  paid_in_usdc: z.string(),
-  balance_usdc: z.string().describe('Left to the payer, with what it just paid in'),
-  payer: addressSchema,
-  _service: serviceBlockSchema,
-})
-
-const paidBalance = (amount: BalanceAmount): Operation => ({
-  tag: 'payments',
-  key: 'none',
-  id: NAMES[`balance/${amount}`][0],
-  summary: `Pays in ${amount} USDC, which later calls of the same payer draw on`,
-  description:
-    'The same handshake as for a tool, settled before the answer leaves. Later payments of the same payer are signed as usual; as long as the balance covers them whole, they are not settled and their state is `credited`.',
-  errors: [...PAID_ERRORS, 'payment_refunded'],
-  headers: PAYMENT_HEADERS,
-  body: z.object({}).describe('Nothing to say; may be left out'),
-  bodyExample: {} satisfies JsonObject,
-  answers: {
-    200: { description: 'The balance of the payer', content: { 'application/json': balanceSchema } },
   },
 })

@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { formatUsdc } from '../../../contracts/chain.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../payments/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -10,8 +9,6 @@ import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts
 export interface PaymentRoutesOptions {
   /** @throws ServiceError `payment_unknown`, and those of the store */
   readonly showPayment: (paymentId: string) => Promise<Payment>
-  /** The credit that a payer has left, millionths of a USDC. */
-  readonly creditOf: (payer: string) => bigint
 }
 
 const PATH = '/x402/payments/:id'
@@ -41,13 +38,8 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
 
 /** A payment as the holder of its id sees it, over HTTP and MCP. @throws ServiceError `payment_unknown` */
 export async function paymentAnswerOf(
-  { showPayment, creditOf }: PaymentRoutesOptions,
+  { showPayment }: PaymentRoutesOptions,
   id: string,
 ): Promise<PaymentAnswer> {
-  const payment = await showPayment(id)
-  const isCredit = payment.refund?.by === 'credit'
-  return {
-    ...toPaymentAnswer(payment),
-    ...(isCredit && { credit_left_usdc: formatUsdc(creditOf(payment.payer)) }),
-  }
+  return toPaymentAnswer(await showPayment(id))
 }

@@ -21,9 +21,6 @@ const ROUTES = [
   '/x402/scan_funding_arb',
   '/x402/plans/starter',
   '/x402/plans/pro',
-  '/x402/balance/1',
-  '/x402/balance/5',
-  '/x402/balance/20',
 ]
 
 let app: FastifyInstance
@@ -53,14 +50,12 @@ beforeEach(async () => {
   const paid: PaidCalls = {
     tools: { call: handle, offer: () => offered() },
     plans: { buy: (_, request) => handle(request), offer: () => offered() },
-    balances: { buy: (_, request) => handle(request), offer: () => offered() },
   }
   const absent = (): never => expect.fail('not asked for here')
   app = await createServer(
     serverOptions({
       payments: {
         paid,
-        creditOf: () => 10_000n,
         async showPayment(id) {
           if (id !== ID) throw new ServiceError('payment_unknown')
           return PAYMENT
@@ -336,7 +331,6 @@ describe('GET /x402/payments/:id', () => {
       payer: PAYMENT.payer,
       amount_usdc: '0.02',
       refunded_usdc: '0.00',
-      refund: null,
       is_served_first: true,
       transaction: PAYMENT.transaction,
       block: 7,

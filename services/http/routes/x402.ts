@@ -2,20 +2,13 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { BALANCES } from '../../../contracts/prices.ts'
 import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import {
-  type PaidCalls,
-  type PaidOutcome,
-  type PaidPath,
-  type PaidTier,
-  paidPath,
-} from '../../tool-calls/index.ts'
+import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import type { Operation } from '../openapi/operation.ts'
 import { createWaits } from '../waits.ts'
-import { balanceOperations, type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
+import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -42,7 +35,7 @@ const PREFLIGHT_HEADERS = {
 } as const
 
 /**
- * `POST /x402/<tool>`, `POST /x402/plans/<tier>` and `POST /x402/balance/<amount>`: paid for request by request, by x402 in its versions 1 and 2.
+ * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
@@ -59,15 +52,13 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, toolOperations(tool))
   // The same again, which needs no description of its own.
   for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  const sell = <Which>(url: string, which: Which, operations: PaidOperations, path: PaidPath<Which>) =>
-    serve(app, url, {
-      operations,
-      offer: () => path.offer(which),
-      answer: (request, reply) => path.buy(which, new SentRequest(edge, request, reply)),
+  for (const tier of TIERS) {
+    serve(app, paidPath(`plans/${tier}`), {
+      operations: planOperations(tier),
+      offer: () => paid.plans.offer(tier),
+      answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
     })
-  for (const tier of TIERS) sell(paidPath(`plans/${tier}`), tier, planOperations(tier), paid.plans)
-  for (const amount of BALANCES)
-    sell(paidPath(`balance/${amount}`), amount, balanceOperations(amount), paid.balances)
+  }
 }
 
 /** By its name: what is parsed as `*` is looked for anew with every request. */

@@ -10,9 +10,7 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
   paid: {
     tools: { call: async () => unavailable(), offer: unavailable },
     plans: { buy: async () => unavailable(), offer: unavailable },
-    balances: { buy: async () => unavailable(), offer: unavailable },
   },
-  creditOf: () => 0n,
   showPayment: async () => unavailable(),
   paymentAdmin: {
     list: async () => unavailable(),

@@ -123,7 +123,6 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
         ...NO_PAYMENTS,
         paid,
         showPayment: (id) => payments.show(id),
-        creditOf: (payer) => BigInt(index.payer(payer)?.credit ?? '0'),
       },
     }),
   )

@@ -11,16 +11,6 @@ const paid = {
   value: '20000',
   state: 'final',
 } as unknown as Payment
-const BY_ITSELF = {
-  by: 'transfer',
-  cause: 'answer_not_given',
-  why: null,
-  value: '20000',
-  begunAt: 0,
-  isDone: false,
-  transaction: null,
-} as const
-
 /** Sent back before, in the first transaction. */
 const before = (value: string, change: Partial<Payment> = {}) => ({
   change: { refunded: value, ...change },
@@ -44,20 +34,6 @@ describe('a refund', () => {
     ['of the rest is recorded', before('5000'), SECOND, 15_000n, 'record'],
     ['of more than the rest is refused', before('5000'), SECOND, 15_001n, 'refund_refused'],
     ['of more than was paid is refused', { change: {} }, FIRST, 20_001n, 'refund_refused'],
-    [
-      'of what is given back by itself is refused',
-      { change: { refund: BY_ITSELF } },
-      FIRST,
-      20_000n,
-      'refund_refused',
-    ],
-    [
-      'of what was paid in is refused, since calls draw on it',
-      { change: { product: 'balance/5', isGiven: true } },
-      FIRST,
-      20_000n,
-      'refund_refused',
-    ],
     ['of nothing is refused', { change: {} }, FIRST, 0n, 'refund_refused'],
     ['of less than nothing is refused', { change: {} }, FIRST, -1n, 'refund_refused'],
     ['that is known is known', before('5000'), FIRST, 5_000n, 'known'],

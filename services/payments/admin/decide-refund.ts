@@ -1,7 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { isBalance } from '../../../contracts/prices.ts'
 import type { Payment } from '../state/payment-state.ts'
 
 /** Money that was sent back. */
@@ -36,16 +35,6 @@ export function decideRefund(
   const left = BigInt(payment.value) - BigInt(payment.refunded)
   if (payment.state !== 'final' && payment.state !== 'refunded') {
     throw refundRefusedError(`The payment is ${payment.state}; only one that is final can be given back.`)
-  }
-  if (isBalance(payment.product) && payment.isGiven) {
-    throw refundRefusedError(
-      'The payment was paid in: its payer draws on it with calls, and both would be too much.',
-    )
-  }
-  if (payment.refund !== null) {
-    throw refundRefusedError(
-      `The payment is given back by itself, as a ${payment.refund.by}: twice would be too much.`,
-    )
   }
   if (refund.value > left) {
     throw refundRefusedError(

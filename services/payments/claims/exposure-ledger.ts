@@ -31,9 +31,6 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
   const pending = new Set<Pending>()
   /** Sums over all that are pending, which a look would add up anew. */
   const ofAll = { served: 0n, direct: 0, gateway: 0 }
-  /** Payers of a credit that was just given; as few as pay in within the lag of the read model. */
-  const credited = new Set<string>()
-
   /** Up to where folded claims were forgotten, unless one landed since. */
   let forgottenUpTo: Position | undefined
 
@@ -58,8 +55,8 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
   }
 
   return {
-    /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
-    of(payer: string, rail: Rail): Exposure & { readonly hasCredit: boolean } {
+    /** @throws ServiceError `payments_unavailable` while the read model does not follow the log */
+    of(payer: string, rail: Rail): Exposure {
       if (index === undefined) throw exposureUnknownError()
       forgetFolded(index.position())
       const all = index.total()
@@ -72,9 +69,7 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
         total: BigInt(all?.unsettled ?? '0') + ofAll.served,
         waiting: own?.[name] ?? 0,
         waitingOfAll: (all?.[name] ?? 0) + ofAll[rail],
-        hasCredit: own?.hasCredit === true || credited.has(payer),
       }
-      if (own?.hasCredit === true) credited.delete(payer)
       for (const claim of pending) {
         if (claim.payer !== payer) continue
         if (claim.isServedFirst) found.payer += claim.value
@@ -101,8 +96,6 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
         release: () => forget(claim),
       }
     },
-    /** The payer was given a credit, which the read model may not have yet. */
-    noteCredit: (payer: string) => void credited.add(payer),
     /** A claim of this process that the read model may not have yet. */
     recent(paymentId: string): Payment | undefined {
       for (const { payment } of pending) if (payment?.paymentId === paymentId) return payment

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -35,7 +35,7 @@ const KEYS_FILE = 'keys.json'
 const STATE_FILE = 'chain.json'
 const PID_FILE = 'anvil.pid'
 
-/** The demo payer and the refund wallet start with this much on each start of the chain: 100 play USDC. */
+/** The demo payer starts with this much on each start of the chain: 100 play USDC. */
 const PLAY_USDC = 100_000_000n
 const GAS_WEI = 1_000n * 10n ** 18n
 
@@ -79,8 +79,6 @@ export async function startDemoChain(options: DemoChainOptions) {
     payTo: addressOf(keys.payTo),
     /** Key of the settling wallet, which has gas. */
     settlerKey: keys.settler as Hex,
-    /** Key of the refund wallet, which has play money. */
-    refundKey: refundKeyOf(keys),
     /** Key of the one account with play money. It may be shown: it is made for this folder and worth nothing elsewhere. */
     demoPayerKey: keys.payer as Hex,
     demoPayer: addressOf(keys.payer),
@@ -92,9 +90,6 @@ export async function startDemoChain(options: DemoChainOptions) {
     },
   }
 }
-
-/** Follows from the settler's: folders of former releases hold none. */
-const refundKeyOf = ({ settler }: Keys): Hex => `0x${hash('sha256', `refunds beside ${settler}`)}`
 
 const addressOf = (key: string): Hex => privateKeyToAccount(key as Hex).address
 
@@ -163,15 +158,14 @@ const setAside = (path: string, why: 'former' | 'unreadable'): Promise<boolean> 
 async function equip(chain: PlayChain, keys: Keys): Promise<void> {
   await placeContracts(chain)
   await chain.setBalance({ address: addressOf(keys.settler), value: GAS_WEI })
-  for (const account of [addressOf(keys.payer), addressOf(refundKeyOf(keys))]) {
-    const balance = await chain.readContract({
-      address: chain.on.usdc,
-      abi: tokenAbi,
-      functionName: 'balanceOf',
-      args: [account],
-    })
-    if (balance < PLAY_USDC) await mint(chain, account, PLAY_USDC - balance)
-  }
+  const account = addressOf(keys.payer)
+  const balance = await chain.readContract({
+    address: chain.on.usdc,
+    abi: tokenAbi,
+    functionName: 'balanceOf',
+    args: [account],
+  })
+  if (balance < PLAY_USDC) await mint(chain, account, PLAY_USDC - balance)
 }
 
 const ENDING_MS = 8_000

@@ -2,14 +2,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import { evolvePayment, type Payment } from '../state/payment-state.ts'
-import {
-  OPEN_PAYMENT_PREFIX,
-  OPEN_TRANSFER_PREFIX,
-  openPayments,
-  type PaymentsRow,
-  paymentRowKey,
-  transferKey,
-} from '../state/payments.ts'
+import { openPayments, type PaymentsRow, paymentRowKey } from '../state/payments.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {
@@ -30,17 +23,12 @@ export async function followClaims(
 ): Promise<void> {
   // Before its rows are read: what is folded meanwhile is met twice, and nothing is missed.
   const after = reader.health().position
-  const kinds = [
-    { prefix: OPEN_PAYMENT_PREFIX, keyOf: paymentRowKey },
-    { prefix: OPEN_TRANSFER_PREFIX, keyOf: transferKey },
-  ]
-  for (const { prefix, keyOf } of kinds)
-    for (const paymentId of openPayments(reader, prefix)) {
-      if (signal.aborted) return
-      const payment = reader.get(keyOf(paymentId))
-      if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
-    }
-  const filter = { types: ['PaymentClaimed', 'RefundAuthorised', 'SettlementConfirmed'] }
+  for (const paymentId of openPayments(reader)) {
+    if (signal.aborted) return
+    const payment = reader.get(paymentRowKey(paymentId))
+    if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
+  }
+  const filter = { types: ['PaymentClaimed', 'SettlementConfirmed'] }
   for await (const item of store.subscribe({ after, filter, signal })) {
     if (item.kind !== 'event') continue
     if (item.event.type === 'SettlementConfirmed') {

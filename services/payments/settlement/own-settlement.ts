@@ -62,8 +62,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     const isOverdue = payment.state === 'unknown' || now() - payment.changedAtMs >= timing.receiptMs
     // Every transaction of ours is in a block by now; a facilitator's may still be under way.
     const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
-    // A refund is tried until its authorization has ended: only then is it certain that a credit in its place is not given besides.
-    const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAtMs >= timing.patienceMs
+    const isGivenUp = isSettled && now() - payment.claimedAtMs >= timing.patienceMs
     const facts = { ...loaded, ...authorization, state: payment.state, isOverdue, isGivenUp }
     return { loaded, step: decideSettlement(facts, view) }
   }

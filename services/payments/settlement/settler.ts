@@ -40,8 +40,6 @@ export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
    * once more, so it must do what it does once however often it is called.
    */
   readonly onPaid: (payment: Payment) => Promise<void>
-  /** Gives back what was paid in vain, while this process settles. */
-  readonly refunds?: { run(signal: AbortSignal): Promise<void> } | undefined
   /** Authorizations that share a transaction of our wallet. */
   readonly batch?: number
   /** Most that is paid for a unit of gas, in wei. */
@@ -223,7 +221,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   async function settle(signal: AbortSignal): Promise<void> {
     isWorking = true
-    await Promise.all([followOn(signal), options.refunds?.run(signal), ...lanesOf(signal)])
+    await Promise.all([followOn(signal), ...lanesOf(signal)])
     queue.clear()
     gas.rest()
     // The next process that settles has problems of its own.

@@ -12,7 +12,6 @@ import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } 
 import {
   CLAIM_COUNTS_KEY,
   OPEN_PAYMENT_PREFIX,
-  OPEN_REFUND_PREFIX,
   openPaymentKey,
   PAYMENT_PREFIX,
   type PayerTotals,
@@ -51,15 +50,6 @@ function story(number: number, change: ClaimChange = {}) {
     finalised: of('SettlementFinalised', { transaction: TRANSACTION, blockNumber: 12 }),
     reorged: of('SettlementReorged', { transaction: TRANSACTION, blockNumber: 12 }),
     uncollectable: of('PaymentUncollectable', { reason: 'cancelled', detail: '' }),
-    withheld: of('AnswerWithheld', { code: 'payment_pending' }),
-    given: of('AnswerGiven', {}),
-    begun: (by: 'transfer' | 'credit', value = '20000') =>
-      of('RefundBegun', {
-        by,
-        value,
-        cause: 'answer_not_given',
-        why: by === 'credit' ? 'no_wallet' : null,
-      }),
     refunded: (value: string) =>
       of('RefundSent', { value, transaction: `0x${'ee'.repeat(32)}`, reason: 'a test' }),
   }
@@ -122,30 +112,6 @@ describe('a payment', () => {
     ],
   ])('is %s', (_, facts, expected) => {
     expect(rowOf(one.claimed, ...facts)).toMatchObject(expected)
-  })
-
-  test.each<[string, Fact[], boolean, object]>([
-    ['nothing', [one.confirmed], false, { refund: null }],
-    ['a wait', [one.withheld], true, { withheldBy: 'payment_pending' }],
-    ['nothing, once it was given', [one.withheld, one.given], false, { isGiven: true }],
-    ['nothing, once nothing can be collected', [one.withheld, one.uncollectable], false, {}],
-    ['nothing, where the payer was the reason', [one.withheld, one.failed], false, { wasRefused: true }],
-    [
-      'a transfer',
-      [one.withheld, one.confirmed, one.finalised, one.begun('transfer')],
-      true,
-      { refund: { by: 'transfer', isDone: false } },
-    ],
-    [
-      'nothing, once that was sent',
-      [one.withheld, one.confirmed, one.finalised, one.begun('transfer'), one.refunded('20000')],
-      false,
-      { state: 'refunded', refund: { isDone: true, transaction: `0x${'ee'.repeat(32)}` } },
-    ],
-  ])('that was not answered needs %s', (_, facts, isOpenRefund, expected) => {
-    const rows = fold(payments, given(one.claimed, ...facts))
-    expect(rows[one.key]).toMatchObject(expected)
-    expect(Object.hasOwn(rows, `${OPEN_REFUND_PREFIX}${one.paymentId}`)).toBe(isOpenRefund)
   })
 
   test('without its claim is nothing', () => {

@@ -1,18 +1,13 @@
-import { hash } from 'node:crypto'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { refundStream } from '../../../contracts/streams.ts'
 import type { Projection, Rows } from '../../../projections/index.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import {
   evolvePayment,
   isAwaited,
   isDebt,
   isOpen,
   isPayable,
-  isRefundOpen,
   isUnsettled,
   isWaiting,
   type Payment,
@@ -32,21 +27,6 @@ export interface PayerTotals extends JsonObject {
   readonly claims: number
   /** Payments that are not at their end. */
   readonly open: number
-  /** Left of what was given for payments in vain. */
-  readonly credit: string
-  /** Whether it was ever given any. */
-  readonly hasCredit: boolean
-}
-
-/** Automatic refunds. Amounts are millionths of a USDC. */
-export interface RefundTotals extends JsonObject {
-  readonly transferred: string
-  readonly credited: string
-}
-
-/** Transfers of one UTC day, millionths of a USDC. */
-export interface RefundDay extends JsonObject {
-  readonly total: string
 }
 
 /** Payments that are not at their end, that could be settled now, or that are for an account. The value says no more than the key. */
@@ -59,23 +39,7 @@ export interface ClaimCounts extends JsonObject {
   readonly [state: string]: number
 }
 
-/** Credit that was taken for an authorization, and neither paid for its claim nor came back yet. */
-export interface TakenCredit extends JsonObject {
-  readonly payer: string
-  /** Stream of the claim. */
-  readonly authorization: string
-  /** Unix milliseconds. */
-  readonly takenAtMs: number
-}
-
-export type PaymentsRow =
-  | Payment
-  | PayerTotals
-  | OpenPayment
-  | RefundTotals
-  | RefundDay
-  | ClaimCounts
-  | TakenCredit
+export type PaymentsRow = Payment | PayerTotals | OpenPayment | ClaimCounts
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
@@ -89,21 +53,7 @@ export const accountPaymentPrefix = (accountId: string): string => `account/${ac
 /** @param payer an address in lower case */
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
-/** Payments that may have to be given back, or are being given back. */
-export const OPEN_REFUND_PREFIX = 'refund/'
-/** Transfers of refunds, by the payment that is given back. */
-export const transferKey = (paymentId: string): string => `transfer/${paymentId}`
-export const OPEN_TRANSFER_PREFIX = 'open-transfer/'
-export const REFUND_TOTALS_KEY = 'refunds'
-/** @param day UTC, `2026-11-23` */
-export const refundDayKey = (day: string): string => `refund-day/${day}`
 export const CLAIM_COUNTS_KEY = 'states'
-export const TAKEN_CREDIT_PREFIX = 'taken/'
-/** The name under which credit comes back that was taken for an authorization. */
-export const creditReturnId = (authorization: string): string =>
-  uuidV8(hash('sha256', `credit back for ${authorization}`, 'buffer'))
-const takenCreditKey = (authorization: string): string =>
-  `${TAKEN_CREDIT_PREFIX}${creditReturnId(authorization)}`
 
 const NOTHING: PayerTotals = {
   unsettled: '0',
@@ -113,8 +63,6 @@ const NOTHING: PayerTotals = {
   debt: '0',
   claims: 0,
   open: 0,
-  credit: '0',
-  hasCredit: false,
 }
 
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
@@ -133,31 +81,16 @@ export const payments: Projection<PaymentsRow> = {
     'SettlementReorged',
     'PaymentUncollectable',
     'RefundSent',
-    'AnswerWithheld',
-    'AnswerGiven',
-    'RefundBegun',
-    'CreditApplied',
-    'RefundAllotted',
-    'RefundAuthorised',
-    'CreditGiven',
-    'CreditUsed',
   ],
   fold(rows, event) {
-    if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
-      change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance, hasCredit: true }))
-    foldTakenCredit(rows, event)
-    if (event.type === 'RefundAllotted')
-      return rows.put(refundDayKey(event.data.day), { total: event.data.total })
     if (!('paymentId' in event.data)) return
     const { paymentId } = event.data
-    if (event.stream === refundStream(paymentId)) return foldTransfer(rows, event, paymentId)
     const key = paymentRowKey(paymentId)
     // A claim is the first of its payment: there is no row to look for.
     const before = event.type === 'PaymentClaimed' ? undefined : (rows as Rows<Payment>).get(key)
     const after = evolvePayment(before, event)
     if (after === undefined) return
     rows.put(key, after)
-    noteRefund(rows, before, after)
     if (before === undefined && after.accountId !== null)
       rows.put(`${accountPaymentPrefix(after.accountId)}${paymentId}`, { paymentId })
     if (isOpen(after)) rows.put(openPaymentKey(paymentId), { paymentId })
@@ -167,40 +100,6 @@ export const payments: Projection<PaymentsRow> = {
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
     if (before?.state !== after.state) countState(rows as Rows<ClaimCounts>, before, after)
   },
-}
-
-function foldTakenCredit(rows: Rows<PaymentsRow>, event: ServiceEvent): void {
-  if (event.type === 'CreditUsed') {
-    const { payer, authorization } = event.data
-    rows.put(takenCreditKey(authorization), { payer, authorization, takenAtMs: Date.parse(event.at) })
-  }
-  if (event.type === 'CreditApplied') rows.delete(takenCreditKey(event.stream))
-  if (event.type !== 'CreditGiven') return
-  const { paymentId } = event.data
-  rows.delete(`${TAKEN_CREDIT_PREFIX}${paymentId}`)
-  // A former release gave it back under the name of the payment.
-  const payment = (rows as Rows<Payment>).get(paymentRowKey(paymentId))
-  if (payment?.refund === null) rows.delete(takenCreditKey(payment.stream))
-}
-
-/** A transfer of a refund is nobody's payment, and in no sum of payers. */
-function foldTransfer(rows: Rows<PaymentsRow>, event: ServiceEvent, paymentId: string): void {
-  const transfer = evolvePayment((rows as Rows<Payment>).get(transferKey(paymentId)), event)
-  if (transfer === undefined) return
-  rows.put(transferKey(paymentId), transfer)
-  if (isOpen(transfer)) rows.put(`${OPEN_TRANSFER_PREFIX}${paymentId}`, { paymentId })
-  else rows.delete(`${OPEN_TRANSFER_PREFIX}${paymentId}`)
-}
-
-function noteRefund(rows: Rows<PaymentsRow>, before: Payment | undefined, after: Payment): void {
-  const { paymentId, refund } = after
-  const key = `${OPEN_REFUND_PREFIX}${paymentId}`
-  if (isRefundOpen(after)) rows.put(key, { paymentId })
-  else if (before !== undefined && isRefundOpen(before)) rows.delete(key)
-  if (refund?.isDone !== true || before?.refund?.isDone === true) return
-  const sums = (rows as Rows<RefundTotals>).get(REFUND_TOTALS_KEY) ?? { transferred: '0', credited: '0' }
-  const name = refund.by === 'transfer' ? 'transferred' : 'credited'
-  rows.put(REFUND_TOTALS_KEY, { ...sums, [name]: (BigInt(sums[name]) + BigInt(refund.value)).toString() })
 }
 
 function countState(rows: Rows<ClaimCounts>, before: Payment | undefined, after: Payment): void {
@@ -255,7 +154,7 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
   const after = by(before)
   totals.put(payerKey(payer), after)
   const all = totals.get(TOTALS_KEY) ?? NOTHING
-  const sum = (name: 'unsettled' | 'awaited' | 'debt' | 'credit'): string =>
+  const sum = (name: 'unsettled' | 'awaited' | 'debt'): string =>
     (BigInt(all[name]) + BigInt(after[name]) - BigInt(before[name])).toString()
   const count = (name: 'waiting' | 'waitingGateway' | 'claims' | 'open'): number =>
     all[name] + after[name] - before[name]
@@ -267,22 +166,15 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
     debt: sum('debt'),
     claims: count('claims'),
     open: count('open'),
-    credit: sum('credit'),
-    hasCredit: all.hasCredit || after.hasCredit,
   })
 }
 
-/** The payments of all rows under a prefix of open ones. */
-export function* openPayments(reader: RowReader, prefix: string): Generator<string> {
-  for (const { paymentId } of rowsUnder<OpenPayment>(reader, prefix)) yield paymentId
-}
-
-type RowReader = Pick<ProjectionReader<PaymentsRow>, 'range'>
-
-export function* rowsUnder<Row extends PaymentsRow>(reader: RowReader, prefix: string): Generator<Row> {
+/** The ids of payments that are not at their end. */
+export function* openPayments(reader: Pick<ProjectionReader<PaymentsRow>, 'range'>): Generator<string> {
   for (let after: string | undefined, isMore = true; isMore; ) {
+    const prefix = OPEN_PAYMENT_PREFIX
     const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
-    for (const { row } of rows) yield row as Row
+    for (const { row } of rows) yield (row as OpenPayment).paymentId
     after = rows.at(-1)?.key
     isMore = rows.length === LIMITS.rowsPerPage
   }

@@ -2,12 +2,10 @@ import type { z } from 'zod'
 import { BASE } from '../../../contracts/chain.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
+import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import type { PaymentClaimed } from '../../../contracts/payment-events.ts'
 import { START } from '../../../contracts/position.ts'
-import { rangeIn } from '../../../projections/given-events.fixture.ts'
-import { rowsInMemory } from '../../../projections/index.ts'
 import {
   createMemoryLog,
   type MemoryLog,
@@ -18,9 +16,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../create-payments.ts'
 import type { Payments } from '../payments.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
-import { createRefunder } from '../refunds/refunder.ts'
 import type { Payment } from '../state/payment-state.ts'
-import { type PaymentsRow, payments as paymentsProjection } from '../state/payments.ts'
 import { createIndexInMemory, type IndexInMemory } from './index-in-memory.ts'
 import { RICH_CHAIN } from './rich-chain.ts'
 import {
@@ -146,34 +142,6 @@ export function paymentsInMemory(
     },
   }
   return world
-}
-
-/** One look of a refunder that starts now, at a read model that stands still from then on. */
-export async function refundOnce(
-  world: PaymentsInMemory,
-  terms: { readonly now?: number; readonly balance?: bigint; readonly dailyCap?: bigint } = {},
-): Promise<void> {
-  const { now = NOW_S * 1_000, balance = 0n, dailyCap = 0n } = terms
-  const rows = rowsInMemory<PaymentsRow>()
-  const filter = { types: paymentsProjection.events }
-  for await (const event of world.store.readAll({ filter })) paymentsProjection.fold(rows, decodeEvent(event))
-  const ending = new AbortController()
-  const refunder = createRefunder({
-    on: BASE,
-    store: world.store,
-    reader: { get: (key) => rows.get(key), range: (page) => rangeIn(rows.entries)(page) },
-    wallet: {
-      address: `0x${'9'.repeat(40)}`,
-      balance: async () => balance,
-      sign: async () => `0x${'1'.repeat(130)}`,
-    },
-    dailyCap,
-    newId,
-    now: () => now,
-    sleep: async () => ending.abort(),
-    report: () => undefined,
-  })
-  await refunder.run(ending.signal)
 }
 
 /** Changes that put an authorization on the rail of the gateway. */

@@ -52,17 +52,6 @@ export const PAYMENT_SETTINGS = defineSettings({
     help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken, and on a demo chain not offered.',
     example: 'off',
   },
-  X402_REFUND_KEY: {
-    schema: privateKey,
-    help: 'Private key of the wallet that refunds are paid from, which holds some USDC and needs no gas; needs X402_SETTLER_KEY, and is another key. Default: none, what was paid in vain becomes a credit.',
-    isSecret: true,
-    example: 'the output of: echo 0x$(openssl rand -hex 32)',
-  },
-  X402_REFUND_DAILY_CAP: {
-    schema: usdc('10'),
-    help: 'USDC that refunds may transfer in one UTC day; beyond it they become credits. Default: 10.',
-    example: '25',
-  },
   X402_PAYER_CAP: {
     schema: usdc('1'),
     help: 'USDC that one payer may have claimed and not settled; beyond it answers wait for the settlement. Default: 1.',

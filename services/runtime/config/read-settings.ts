@@ -99,7 +99,6 @@ const OF_THE_DEMO_CHAIN = [
   'X402_SETTLER_KEY',
   'X402_FACILITATOR_URL',
   'X402_GATEWAY_URL',
-  'X402_REFUND_KEY',
 ] as const
 
 /**
@@ -126,16 +125,6 @@ function requireFittingPayments(settings: Settings): void {
   }
   if (isSet('X402_SETTLER_KEY') && !isSet('X402_RPC_URL')) {
     throw invalidError('X402_SETTLER_KEY sends through a node: set X402_RPC_URL, or leave it out')
-  }
-  if (isSet('X402_REFUND_KEY') && !isSet('X402_SETTLER_KEY')) {
-    throw invalidError(
-      'X402_REFUND_KEY signs, and the wallet of X402_SETTLER_KEY brings to the chain: set that, or leave it out',
-    )
-  }
-  if (isSet('X402_REFUND_KEY') && settings.X402_REFUND_KEY === settings.X402_SETTLER_KEY) {
-    throw invalidError(
-      'X402_REFUND_KEY is the key of X402_SETTLER_KEY: money and gas are kept in two wallets',
-    )
   }
   if (isSet('X402_SETTLER_KEY') && isSet('X402_FACILITATOR_URL')) {
     throw invalidError('X402_SETTLER_KEY and X402_FACILITATOR_URL both settle. Leave one of them out')

@@ -3,8 +3,7 @@ import { BASE } from '../../../../contracts/chain.ts'
 import { openEmbeddedStore } from '../../../log/embedded/embedded-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createChain } from '../../chain/create-chain.ts'
-import { createRefundWallet } from '../../refunds/refund-wallet.ts'
-import { type RefundChange, settlementWorld } from '../../testing/chain/settlement-world.ts'
+import { settlementWorld } from '../../testing/chain/settlement-world.ts'
 import type { SettlerOptions } from '../settler.ts'
 import { createWallet } from '../wallet.ts'
 
@@ -12,13 +11,10 @@ import { createWallet } from '../wallet.ts'
  * A process that claims and settles, and kills itself at the n-th step of what a crash could part: before and behind
  * each append, and before and behind each transaction. Without a step it ends by itself once nothing is open.
  *
- * With the key of a refund wallet no claim is answered, and each is given back.
- *
- * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step} {refund key}
+ * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step}
  */
-const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0', refundKey = ''] =
+const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0'] =
   process.argv.slice(2)
-const isInVain = refundKey !== ''
 
 let left = Number(step)
 function mayCrash(): void {
@@ -28,10 +24,7 @@ function mayCrash(): void {
 const opened = await openEmbeddedStore({ directory, now: Date.now })
 const payer = privateKeyToAccount(payerKey as `0x${string}`)
 const world = settlementWorld({ store: opened })
-for (let claim = 0; claim < Number(claims); claim++) {
-  const stream = await world.claim({ payer, value: 10_000n, isServedFirst: !isInVain })
-  if (isInVain) await world.withhold(stream)
-}
+for (let claim = 0; claim < Number(claims); claim++) await world.claim({ payer, value: 10_000n })
 
 const store: EventStore = {
   ...opened,
@@ -44,12 +37,6 @@ const store: EventStore = {
 }
 const crashing = settlementWorld({ store })
 const wallet = createWallet({ on: BASE, rpcUrl, privateKey: gasKey })
-const refunds: RefundChange | undefined = isInVain
-  ? {
-      wallet: createRefundWallet({ on: BASE, rpcUrl, privateKey: refundKey }),
-      timing: { afterMs: 0, graceMs: 0, pollMs: 10, validityS: 600 },
-    }
-  : undefined
 const options: Partial<SettlerOptions> = {
   chain: createChain({ on: BASE, rpcUrl, elapsed: () => performance.now() }),
   wallet: {
@@ -66,9 +53,9 @@ const options: Partial<SettlerOptions> = {
     process.stdout.write(`${paymentId}\n`)
   },
 }
-const settler = await crashing.start(options, refunds)
+const settler = await crashing.start(options)
 // It has seen the past by the time that its first trouble or its first look is over.
 await crashing.pause()
-while (settler.health().open > 0 || crashing.openRefunds() > 0) await crashing.pause()
+while (settler.health().open > 0) await crashing.pause()
 await crashing.stop()
 await opened.close()

@@ -6,7 +6,6 @@ import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-cata
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
 import { START } from '../../../../contracts/position.ts'
-import { AnswerWithheld } from '../../../../contracts/refund-events.ts'
 import { paymentStream } from '../../../../contracts/streams.ts'
 import { openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
@@ -15,7 +14,6 @@ import { openRowTables } from '../../../log/projector/row-tables.ts'
 import { sleep } from '../../../runtime/async/sleep.ts'
 import { uuidV7 } from '../../../runtime/ids/uuid.ts'
 import { createChain } from '../../chain/create-chain.ts'
-import { createRefunder, type Refunder, type RefunderOptions } from '../../refunds/refunder.ts'
 import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'
 import { createWallet } from '../../settlement/wallet.ts'
 import { evolvePayment, type Payment } from '../../state/payment-state.ts'
@@ -41,9 +39,6 @@ export const QUICK = {
 const PAYMENTS_ALONE = [payments]
 
 export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
-
-/** The unusual options of a refunder: by default it has no wallet, and a cap of a dollar. */
-export type RefundChange = Partial<Pick<RefunderOptions, 'wallet' | 'dailyCap' | 'timing' | 'now' | 'store'>>
 
 export interface ClaimTerms extends Partial<AuthorizationTerms> {
   readonly payer: PrivateKeyAccount
@@ -107,12 +102,7 @@ export interface SettlementWorld {
   /** Payments that the settler has told of, in order. */
   readonly told: string[]
   claim(terms: ClaimTerms): Promise<string>
-  /** Records that the answer of a claim was not given. */
-  withhold(stream: string): Promise<void>
-  /** Payments that may have to be given back, or are being given back, as the newest settler sees them. */
-  openRefunds(): number
-  /** @param refunds what gives back beside it; by default nothing does */
-  start(change?: Partial<SettlerOptions>, refunds?: RefundChange): Promise<Settler>
+  start(change?: Partial<SettlerOptions>): Promise<Settler>
   /** Ends the settlers. */
   stop(): Promise<void>
   history(stream: string): Promise<ServiceEvent[]>
@@ -145,11 +135,7 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
   const reports: string[] = []
   const told: string[] = []
 
-  let newest: Refunder | undefined
-  async function startSettler(
-    change: Partial<SettlerOptions>,
-    refunds: RefundChange | undefined,
-  ): Promise<Settler> {
+  async function startSettler(change: Partial<SettlerOptions> = {}): Promise<Settler> {
     const tables = openRowTables(':memory:', 'log')
     const projector = startProjector({ store, tables, projections: PAYMENTS_ALONE, sleep })
     await projector.caughtUp()
@@ -159,14 +145,14 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
     const report: SettlerOptions['report'] = (event, details) =>
       void reports.push(`${event} ${JSON.stringify(details)}`)
     const reader = projector.reader<PaymentsRow>(payments)
-    const parts = { store, reader, newId, now, sleep, report }
-    const refunder =
-      refunds && createRefunder({ on, ...parts, wallet: undefined, dailyCap: 1_000_000n, ...refunds })
-    newest = refunder
     const settler = createSettler({
       on,
-      ...parts,
-      refunds: refunder,
+      store,
+      reader,
+      newId,
+      now,
+      sleep,
+      report,
       chain: node && createChain({ on, ...node, elapsed: now }),
       wallet: node && gasKey && createWallet({ on, ...node, privateKey: gasKey }),
       onPaid: async ({ paymentId }) => void told.push(paymentId),
@@ -202,15 +188,7 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
     reports,
     told,
     claim: (terms) => claim(store, now(), { on, ...terms }),
-    async withhold(stream) {
-      const { paymentId } = await paymentOf(stream)
-      const data = { paymentId, code: 'payment_pending' }
-      const meta = { correlationId: 'test', actor: 'test' }
-      const event = newEvent(AnswerWithheld, { id: newId(), data, meta })
-      await store.append(stream, [event], { expected: 'any' })
-    },
-    openRefunds: () => newest?.health().open ?? 0,
-    start: (change = {}, refunds) => startSettler(change, refunds),
+    start: startSettler,
     async stop() {
       ending.abort()
       await Promise.all(running)
