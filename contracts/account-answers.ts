@@ -81,7 +81,7 @@ export const keysAnswerSchema = z.object({
   next: nextSchema,
 })
 
-/** What one page of accounts had that was issued before an instant, and has no more. */
+/** Counts of one page of accounts: what was issued before an instant, and has ended. */
 export const endedAnswerSchema = z.object({
   keys: z.int().nonnegative(),
   sessions: z.int().nonnegative(),

@@ -7,7 +7,8 @@ const ROOT = resolve(import.meta.dirname, '..')
 const SOURCES = /^(?!.*\/fixtures\/).*\.(?:ts|mjs|js)$/
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
 const FOR_TESTS = /\.(?:test|fixture|contract|bench)\.ts$|\/(?:testing|test-servers|fixtures)\//
-const TESTS = /^(?:services|projections|contracts|testing|bench|tools|clients)\/.*\.ts$/
+const TESTS = /^(?:services|projections|contracts|testing)\/.*\.ts$|^(?:bench|tools)\/.*\.test\.ts$/
+const BESIDE = /^(?:bench|tools|clients)\/.*(?<!\.test)\.ts$|^clients\/.*\.test\.ts$/
 const PAGES = /^(?:docs\/.*|[^/]+)\.md$/
 const DOCS = /^(?:docs\/(?!decisions\/).*|[^/]+)\.md$/
 /** A comment that opens so has a clause for its subject and is read twice. */
@@ -24,8 +25,10 @@ export interface Measures {
   /** Lines of TypeScript that ship, by room. */
   readonly product: ReadonlyMap<string, number>
   readonly productLines: number
-  /** Lines of tests and their support, benches and tools. */
+  /** Lines of tests and their support. */
   readonly testLines: number
+  /** Lines of benches, tools and clients. */
+  readonly toolLines: number
   /** Lines of Markdown, without decisions. */
   readonly docLines: number
   /** Functions that may have more than 70 lines. */
@@ -80,6 +83,7 @@ export function measure(): Measures {
     product,
     productLines: [...product.values()].reduce((total, lines) => total + lines, 0),
     testLines: sum((file) => TESTS.test(file) && !isProduct(file)),
+    toolLines: sum((file) => BESIDE.test(file)),
     docLines: sum((file) => DOCS.test(file)),
     longFunctions: longFunctions.length,
     longFunctionsWithoutReason: longFunctions.filter((comment) => !comment.includes(' -- ')).length,

@@ -98,7 +98,7 @@ export function createOperatorAccounts(deps: AccountDeps) {
   }
 }
 
-/** What one page of accounts had that was older, and the account to go on after. */
+/** Counts of one page of accounts, and the account to go on after. */
 interface EndedPage {
   readonly keys: number
   readonly sessions: number

@@ -246,7 +246,6 @@ describe('with a payment', () => {
       'isTaking',
       'requirePayable',
       'claim',
-      'give',
       'receipt',
       'secretOf',
     ])

@@ -41,7 +41,7 @@ let paid: PaidCalls
 let admin: PaymentAdmin
 /** Whether the facilitator answers with success. */
 let isSettling: boolean
-/** What the operator was told. */
+/** Reports to the operator. */
 let reports: string[]
 const closings: (() => Promise<unknown>)[] = []
 
