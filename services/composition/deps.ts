@@ -64,8 +64,6 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     output,
     now: Date.now,
   })
-  // However the process ends: its terminal scrolls as before.
-  if (output.isTTY) process.once('exit', () => terminal.close())
   const opened = await openPlatform(life)
   const appended: { done: AppendDone } = { done: () => undefined }
   const { store, newest: seen } = noteSeen(timeAppends(opened.store, (append) => appended.done(append)))

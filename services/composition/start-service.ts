@@ -5,7 +5,7 @@ import { adapterHealth, runsOn } from './components.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { beginLifetime, type Lifetime } from './lifetime.ts'
 import { openParts, runParts } from './parts.ts'
-import { bannerLines, headerLines, summaryLines } from './roles/announcements.ts'
+import { bannerLines, summaryLines } from './roles/announcements.ts'
 import { openApi } from './roles/api.ts'
 import type { EngineRole } from './roles/engine-role.ts'
 import { addressWarning, closeServer, listen, listenForHealth } from './serve.ts'
@@ -67,11 +67,7 @@ async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit
   const on = { platform: platform.summary, runsOn: runsOn(await adapterHealth(platform)) }
   const monitoring = watchList?.describe()
   const lines = bannerLines({ version, settings, ...on, monitoring, demo: payments.demo, url })
-  terminal.banner(
-    lines,
-    url === undefined ? undefined : `signal-service ${version} at ${url}`,
-    url === undefined ? [] : headerLines(url),
-  )
+  terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal })
   return { url, failure, marketEnd: followMarket(deps, engine, url) }

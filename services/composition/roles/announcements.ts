@@ -58,8 +58,8 @@ export function bannerLines(context: {
   return [...lines, '']
 }
 
-/** The board's address and first commands: rows that stay in view where the banner scrolls away. */
-export const headerLines = (url: string): readonly string[] => [
+/** The board's address and first commands. */
+const headerLines = (url: string): readonly string[] => [
   `${url}/  the board: open it in a browser; Ctrl-C stops`,
   ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${command.padEnd(COMMAND_WIDTH)}# ${gives}`),
 ]
