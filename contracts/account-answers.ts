@@ -81,6 +81,14 @@ export const keysAnswerSchema = z.object({
   next: nextSchema,
 })
 
+/** What one page of accounts had that was issued before an instant, and has no more. */
+export const endedAnswerSchema = z.object({
+  keys: z.int().nonnegative(),
+  sessions: z.int().nonnegative(),
+  programs: z.int().nonnegative(),
+  next: nextSchema,
+})
+
 /** The answer of the operator's list of accounts. */
 export const accountsAnswerSchema = z.object({
   accounts: z.array(

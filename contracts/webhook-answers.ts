@@ -97,9 +97,7 @@ export type SubscriptionAnswer = z.infer<typeof subscriptionAnswerSchema>
 
 /** The answer of a creation. */
 export const createdSubscriptionAnswerSchema = subscriptionAnswerSchema.extend({
-  secret: z
-    .string()
-    .describe('Signs deliveries. It is not shown again, but to a repeat with the same Idempotency-Key'),
+  secret: z.string().describe('Signs deliveries. It is not shown again'),
 })
 
 export const subscriptionsAnswerSchema = z.object({

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import { type AccountDeps, accountIdOf, makeKey, recordOf, withKeyNames } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
@@ -42,6 +43,16 @@ export function createOperatorAccounts(deps: AccountDeps) {
       ? null
       : await subjectKeys.sealEmail({ accountId, generation: state.generation }, email, origin)
 
+  /** Ids of accounts that are open, in order. */
+  async function list({ after, limit }: { readonly after?: string | undefined; readonly limit: number }) {
+    const ids: string[] = []
+    for (const rows of (await requireIndex()).accountPages(after)) {
+      ids.push(...rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId))
+      if (ids.length >= limit) break
+    }
+    return ids.slice(0, limit)
+  }
+
   return {
     /** For the operator: issues a key, to an account that is opened for it where need be. */
     async createKey(
@@ -80,14 +91,46 @@ export function createOperatorAccounts(deps: AccountDeps) {
       if (place !== undefined) return place.accountId
       throw new ServiceError('not_found', { message: `There is no key ${keyId} that applies.` })
     },
-    /** Ids of accounts that are open, in order. @throws ServiceError `key_unverifiable` */
-    async list({ after, limit }: { readonly after?: string | undefined; readonly limit: number }) {
-      const ids: string[] = []
-      for (const rows of (await requireIndex()).accountPages(after)) {
-        ids.push(...rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId))
-        if (ids.length >= limit) break
-      }
-      return ids.slice(0, limit)
-    },
+    /** @throws ServiceError `key_unverifiable` */
+    list,
+    endBefore: (before: number, after: string | undefined, origin: Origin) =>
+      endBefore(deps, list, { before, after }, origin),
   }
+}
+
+/** What one page of accounts had that was older, and the account to go on after. */
+interface EndedPage {
+  readonly keys: number
+  readonly sessions: number
+  readonly programs: number
+  readonly next: string | undefined
+}
+
+/**
+ * Ends what was issued before an instant, in a page of accounts: keys, sessions and programs. It can be asked again.
+ *
+ * @param page `before` in Unix milliseconds
+ * @throws ServiceError `key_unverifiable`; of the store
+ */
+async function endBefore(
+  { log, identifier }: AccountDeps,
+  list: (page: { readonly after?: string | undefined; readonly limit: number }) => Promise<readonly string[]>,
+  { before, after }: { readonly before: number; readonly after: string | undefined },
+  origin: Origin,
+): Promise<EndedPage> {
+  const limit = LIMITS.accountRows
+  const ids = await list({ after, limit })
+  const counts = { keys: 0, sessions: 0, programs: 0 }
+  for (const accountId of ids) {
+    const command = {
+      kind: 'EndBefore',
+      before,
+      reason: `issued before an instant of ${origin.actor}`,
+    } as const
+    const { facts } = await log.execute(accountId, origin, () => [command])
+    for (const { type } of facts)
+      counts[type === 'KeyRevoked' ? 'keys' : type === 'SessionEnded' ? 'sessions' : 'programs'] += 1
+  }
+  await identifier.settled()
+  return { ...counts, next: ids.length < limit ? undefined : ids.at(-1) }
 }

@@ -1,5 +1,5 @@
 import type { FlagDefinition } from '../runtime/config/read-flags.ts'
-import type { Command } from './kit/command.ts'
+import { type Command, operandShown } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
@@ -31,7 +31,7 @@ export function helpOf({ name, summary, notes = [], operands = [], flags, exampl
   const entries = Object.entries(flags)
   const width = Math.max(0, ...entries.map(([flag, definition]) => flagText(flag, definition).length))
   return [
-    `Usage: ${[PROGRAM, name, ...operands.map((operand) => `<${operand}>`), '[flags]'].join(' ')}`,
+    `Usage: ${[PROGRAM, name, ...operands.map(operandShown), '[flags]'].join(' ')}`,
     '',
     summary,
     ...notes.flatMap((note) => ['', note]),

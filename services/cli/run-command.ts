@@ -6,7 +6,7 @@ import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { loadCommand } from './commands.ts'
 import HELP from './help.json' with { type: 'json' }
 import { generalHelp, type HelpEntry } from './help.ts'
-import type { Command, CommandContext } from './kit/command.ts'
+import { type Command, type CommandContext, operandShown } from './kit/command.ts'
 
 /** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
@@ -105,8 +105,9 @@ export function readCommandLine(
   const all =
     names.length === 0 ? `${name} has no flags` : `Flags: ${names.map((flag) => `--${flag}`).join(' ')}`
   const read = readFlags(flags, args, environment, all)
-  if (read.operands.length === operands.length) return read
-  const wanted = operands.map((operand) => `<${operand}>`).join(' ')
+  const least = operands.filter((operand) => !operand.endsWith('?')).length
+  if (read.operands.length >= least && read.operands.length <= operands.length) return read
+  const wanted = operands.map(operandShown).join(' ')
   throw new ServiceError('config_invalid', {
     message: `${name} takes ${wanted === '' ? 'flags only' : wanted}, not ${JSON.stringify(read.operands.join(' '))}. ${all}`,
   })

@@ -15,10 +15,7 @@ interface Shapes {
 type Given<Part> = Part extends z.ZodType ? z.output<Part> : unknown
 
 /** The account of a request's key, and the request. */
-type Keyed = ReturnType<typeof callerAs> & {
-  readonly idempotencyKey: string | undefined
-  readonly asker: FastifyReply
-}
+type Keyed = ReturnType<typeof callerAs> & { readonly asker: FastifyReply }
 
 /** A function that adds routes to an app which take a key: each answers what its act does for the key's account. */
 export function keyedRoutes(app: FastifyInstance, identify: Identify) {
@@ -38,10 +35,8 @@ export function keyedRoutes(app: FastifyInstance, identify: Identify) {
     async function handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const { headers, id, params, query, body } = request
       const caller = callerAs(await identify(sentCredential(headers)), id)
-      // Node joins several of them with a comma and a space, which is no key.
-      const idempotencyKey = headers['idempotency-key'] as string | undefined
       const asked = Object.assign({}, params, query, body) as Parameters<typeof act>[1]
-      const answer = await act({ ...caller, idempotencyKey, asker: reply }, asked)
+      const answer = await act({ ...caller, asker: reply }, asked)
       assert(!reply.sent, 'an answer is sent once')
       return reply.code(status).send(answer)
     }

@@ -54,7 +54,6 @@ export interface WebhookService extends Pick<Clock, 'now'> {
 export interface WebhookOwner {
   readonly accountId: string
   readonly origin: Origin
-  readonly idempotencyKey: string | undefined
   readonly asker: Asker
 }
 
@@ -81,11 +80,8 @@ function subscriptionActs(service: WebhookService) {
   const shown = (view: SubscriptionView) =>
     toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
   return {
-    create: async (
-      { accountId, origin, idempotencyKey }: WebhookOwner,
-      asked: z.output<typeof createSchema>,
-    ) => {
-      const made = await subscriptions.create(accountId, asked, { idempotencyKey }, origin)
+    create: async ({ accountId, origin }: WebhookOwner, asked: z.output<typeof createSchema>) => {
+      const made = await subscriptions.create(accountId, asked, origin)
       assert(made.secret !== '', 'a webhook that is made has a secret')
       return { ...shown(made), secret: made.secret }
     },

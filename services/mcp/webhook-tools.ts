@@ -189,10 +189,10 @@ export const webhookTools = (service: WebhookService): FreeTools => {
   const acts = webhookActs(service)
   return new Map(
     Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
-      const run: FreeTool['run'] = async ({ request, authorization, idempotencyKey, requestId }, gone) => {
+      const run: FreeTool['run'] = async ({ request, authorization, requestId }, gone) => {
         const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
         const asked = toolArguments(name, tool.request, request)
-        const owner = { accountId, origin, idempotencyKey, asker: gone() }
+        const owner = { accountId, origin, asker: gone() }
         return { body: await tool.act(acts, owner, asked), isReplay: false }
       }
       const hints = { openWorldHint: true, ...tool.effect }

@@ -50,7 +50,7 @@ afterAll(async () => {
   endpoint.close()
 })
 
-test('a webhook is made once where its answer was lost, changed, tested, rotated and deleted', async () => {
+test('a webhook whose answer was lost is found; one is made, changed, tested, rotated and deleted', async () => {
   let isLost = true
   const signals = createSignalClient({
     url: service.url,
@@ -63,7 +63,12 @@ test('a webhook is made once where its answer was lost, changed, tested, rotated
       throw new TypeError('fetch failed')
     },
   })
-  const made = await signals.createWebhook({ events: ['trade_call'], url: hook, min_strength: 100 })
+  const wanted = { events: ['trade_call'], url: hook, min_strength: 100 } as const
+  await expect(signals.createWebhook(wanted)).rejects.toMatchObject({ code: 'given_up' })
+  const lost = (await signals.listWebhooks()).webhooks
+  expect(lost).toHaveLength(1)
+  for (const one of lost) await signals.deleteWebhook({ id: one.id })
+  const made = await signals.createWebhook(wanted)
   const { id } = made
   ;({ secret } = made)
   const { webhooks, next } = await signals.listWebhooks()
@@ -103,9 +108,15 @@ def losing(request, **more):
         raise ConnectionResetError("lost")
     return answer
 signals._opener.open = losing
+try:
+    signals.create_webhook(["trade_call"], url=given["hook"], min_strength=100)
+except Refusal as refusal:
+    said = [refusal.code]
+for one in signals.list_webhooks()["webhooks"]:
+    signals.delete_webhook(one["id"])
 made = signals.create_webhook(["trade_call"], url=given["hook"], min_strength=100)
 id = made["id"]
-said = [[one["id"] for one in signals.list_webhooks()["webhooks"]] == [id]]
+said.append([one["id"] for one in signals.list_webhooks()["webhooks"]] == [id])
 said.append(signals.change_webhook(id, timeframes=["1m"])["timeframes"])
 said.append(signals.pause_webhook(id)["state"])
 said.append(signals.resume_webhook(id, start="now")["state"])
@@ -120,6 +131,6 @@ print(json.dumps(said))`
   const env = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
   const given = JSON.stringify({ url: service.url, key, hook })
   const { stdout } = await promisify(execFile)('python3', ['-c', program, given], { env })
-  const expected = [true, ['1m'], 'paused', 'active', 401, 'whsec_', [], true, true, null]
+  const expected = ['given_up', true, ['1m'], 'paused', 'active', 401, 'whsec_', [], true, true, null]
   expect(JSON.parse(stdout)).toEqual(expected)
 })

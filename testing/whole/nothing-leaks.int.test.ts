@@ -428,7 +428,7 @@ describe('a service that is used, badly used and let down by others', () => {
     const kept = everybody.filter(({ name }) => name !== 'signature of a payer')
     const files = [...filesBelow(service.dataDirectory), ...filesBelow(folder)]
     expect(files.map(({ path }) => basename(path))).toEqual(
-      expect.arrayContaining(['events.db', 'revocations', 'projections.db', 'backup.json']),
+      expect.arrayContaining(['events.db', 'projections.db', 'backup.json']),
     )
     expect(files.flatMap(({ path, bytes }) => foundIn(path, bytes, kept))).toEqual([])
     const store = await openEmbeddedStore({

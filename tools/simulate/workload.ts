@@ -79,13 +79,14 @@ export type OpenedAccount = Awaited<ReturnType<typeof openAccount>>
 
 const ORIGIN = { correlationId: 'workload', actor: 'simulated' }
 
-/** Subscribes an address to all signals, however long it takes. */
+/** Subscribes an address to all signals, however long it takes: one whose answer was lost may be there, so each try has its own. */
 export async function subscribe(
   { world, random }: Pick<WorkloadOptions, 'world' | 'random'>,
   accountId: string,
-  url: string,
+  address: string,
 ): Promise<SubscribedAddress> {
-  for (;;) {
+  for (let tries = 0; ; tries++) {
+    const url = `${address}${tries}`
     try {
       const { subscription } = await random
         .pick(world.places)
@@ -93,7 +94,6 @@ export async function subscribe(
           service.subscriptions.create(
             accountId,
             { url, events: ['trade_call', 'regime_shift'], start: 'now' },
-            { idempotencyKey: url },
             ORIGIN,
           ),
         )

@@ -55,7 +55,7 @@ GIVEN_UP_STEP = (
 )
 LOST_STEP = "Ask whether the change was made, and send it again where it was not."
 # Tools that act again with each call: where an answer was lost, nobody but you can decide.
-ONCE = {"rotate_webhook_secret", "test_webhook", "replay_webhook_deliveries"}
+ONCE = {"create_webhook", "rotate_webhook_secret", "test_webhook", "replay_webhook_deliveries"}
 RECONNECT_SECONDS = 1
 # Longer than any list of the service.
 MOST_PAGES = 10_000

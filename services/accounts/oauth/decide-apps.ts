@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type AccountState } from '../account-state.ts'
+import type { AccountFact, AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
 import { decideSessions, type SessionCommand } from '../sessions/decide-sessions.ts'
 import { type AppFact, type Grant, liveGrants } from './app-state.ts'
@@ -34,8 +34,15 @@ export type AppCommand =
     }
   | { readonly kind: 'EndApp'; readonly grantId: string; readonly reason: string }
 
+/** Ends the keys, sessions and programs that are older than an instant, Unix milliseconds. */
+export interface EndBeforeCommand {
+  readonly kind: 'EndBefore'
+  readonly before: number
+  readonly reason: string
+}
+
 /** A command to an account, its sessions, or the programs that act for it. */
-export type AnyCommand = AccountCommand | SessionCommand | AppCommand
+export type AnyCommand = AccountCommand | SessionCommand | AppCommand | EndBeforeCommand
 
 /** @throws ServiceError those of {@link decide}, {@link decideSessions} and {@link decideApps} */
 export function decideAny(accountId: string, command: AnyCommand, state: AccountState): Decision {
@@ -45,6 +52,8 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
     case 'EndOtherSessions':
       requireOpen(accountId, state)
       return { facts: decideSessions(accountId, command, state.sessions) }
+    case 'EndBefore':
+      return { facts: endBefore(accountId, command, state) }
     case 'AuthorizeApp':
       requireOpen(accountId, state)
       return decideApps(accountId, command, state.apps)
@@ -57,6 +66,25 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
     default:
       return decide(accountId, command, state)
   }
+}
+
+function endBefore(
+  accountId: string,
+  { before, reason }: EndBeforeCommand,
+  { keys, sessions, apps }: AccountState,
+): AccountFact[] {
+  const old = { accountId, reason }
+  return [
+    ...keys
+      .filter(({ issuedAt }) => issuedAt < before)
+      .map(({ keyId }) => ({ type: 'KeyRevoked', data: { ...old, keyId } }) as const),
+    ...sessions
+      .filter(({ begunAt }) => begunAt < before)
+      .map(({ sessionId }) => ({ type: 'SessionEnded', data: { ...old, sessionId } }) as const),
+    ...apps
+      .filter(({ grantedAt }) => grantedAt < before)
+      .map(({ grantId }) => ended(accountId, grantId, reason)),
+  ]
 }
 
 /**

@@ -44,3 +44,7 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
 
 export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
   command
+
+/** @example operandShown('key_id?') // '[key_id]' */
+export const operandShown = (operand: string): string =>
+  operand.endsWith('?') ? `[${operand.slice(0, -1)}]` : `<${operand}>`

@@ -154,7 +154,7 @@ test('backed up under load as the guide says, restored, and every read model is 
     for (const name of ['sealing.key', 'log.keys', 'newest-checkpoint'])
       cpSync(join(folder, 'data', 'simulated', name), join(folder, restored, 'simulated', name))
   }
-  const said = JSON.parse((await run(`${whole} --json`)).split('\n').at(-2) ?? '') as { position: number }
+  const said = JSON.parse(/^\{.*\}$/m.exec(await run(`${whole} --json`))?.[0] ?? '') as { position: number }
   expect(said.position).toBeGreaterThan(first.position)
   await run(earlier.replace(/--to-position \d+/, `--to-position ${first.position}`))
 

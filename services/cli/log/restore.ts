@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import { ERASED_SUBJECTS_FILE, erasedList, rememberErased } from '../../accounts/index.ts'
-import {
-  REVOCATIONS_FILE,
-  rememberRevoked,
-  revocationList,
-} from '../../log-operations/backup/keep-revocations.ts'
 import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
@@ -18,8 +14,8 @@ export const restoreCommand = defineCommand({
   name: 'restore',
   summary: 'Restores the log of a backup into an empty folder, up to a position or an instant.',
   notes: [
-    'Every event is read back and compared with the hash of the log before the file gets the name under which a service opens it. The folder of the market may hold the files that you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects, revocations; any other file is refused. A sealing key in the folder, or in SEALING_KEY, is compared with the first key of the log.',
-    'With --erased, the keys of accounts that were erased since are left out; with --revoked, everything that was revoked since is revoked again. Their lists are the files erased-subjects and revocations beside the lost log. See [backup.md](backup.md).',
+    'Every event is read back and compared with the hash of the log before the file gets the name under which a service opens it. The folder of the market may hold the files that you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects; any other file is refused. A sealing key in the folder, or in SEALING_KEY, is compared with the first key of the log.',
+    'With --erased, the keys of accounts that were erased since are left out; their list is the file erased-subjects beside the lost log. What was revoked after the newest event that is restored holds again, until `signal keys revoke --issued-before` ends it. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
@@ -37,11 +33,6 @@ export const restoreCommand = defineCommand({
       schema: z.string().min(1).optional(),
       help: 'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, where it is there.',
       example: '/var/lib/signal/erased-subjects',
-    },
-    revoked: {
-      schema: z.string().min(1).optional(),
-      help: 'File with what was revoked, as revocations lists it. Default: revocations in the folder, where it is there.',
-      example: '/var/lib/signal/revocations',
     },
     ...BACKUP_FLAGS,
   },
@@ -63,12 +54,6 @@ export const restoreCommand = defineCommand({
       named: flags.erased,
       open: erasedList,
     })
-    const revokedSince = readList(directory, {
-      flag: 'revoked',
-      name: REVOCATIONS_FILE,
-      named: flags.revoked,
-      open: revocationList,
-    })
     const { keys, fingerprint } = keysAt(directory, flags)
     const {
       position,
@@ -76,7 +61,6 @@ export const restoreCommand = defineCommand({
       at: instant,
       hash,
       erased,
-      unread,
     } = await restoreBackup({
       place,
       keys,
@@ -91,10 +75,7 @@ export const restoreCommand = defineCommand({
         })
       },
       inspect: (first) => requireSameKey(first, fingerprint),
-      remember(ended) {
-        rememberErased(join(directory, ERASED_SUBJECTS_FILE), ended.erased)
-        rememberRevoked(join(directory, REVOCATIONS_FILE), [...ended.revoked, ...revokedSince])
-      },
+      remember: (subjects) => rememberErased(join(directory, ERASED_SUBJECTS_FILE), subjects),
       signal,
       onProgress: (at) => progress.show(`${grouped(at.position)} of ${grouped(at.head)} ${at.doing}`),
     })
@@ -102,7 +83,7 @@ export const restoreCommand = defineCommand({
       `${grouped(events)} events, up to position ${grouped(position)} of ${instant}, are in ${directory}, verified; hash ${hash}`,
       { directory, position, events, at: instant, hash, erased },
     )
-    stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
+    stderr.write(adviceOf(directory, instant, fingerprint !== undefined))
   },
 })
 
@@ -142,13 +123,9 @@ function readList(
   }
 }
 
-function adviceOf(directory: string, hasKey: boolean, unread: readonly string[]): string {
+function adviceOf(directory: string, at: string, hasKey: boolean): string {
   const advice = [
-    ...(unread.length === 0
-      ? []
-      : [
-          `Warning: what was revoked in ${unread.join(', ')} holds again, unless ${REVOCATIONS_FILE} names it: these files of the backup cannot be read.`,
-        ]),
+    `Keys that were revoked and sessions that ended after ${at} hold again. Once the service runs, end everything that is older: signal keys revoke --issued-before ${isoTime(Date.parse(at) + 1)}`,
     ...(hasKey ? [] : [`Put the sealing key of the log into ${directory}/sealing.key, or set SEALING_KEY.`]),
     ...(existsSync(join(directory, 'newest-checkpoint'))
       ? []

@@ -66,12 +66,40 @@ const backUp = (): Promise<string> =>
   signal('backup', join(folder, 'backup'), '--data-dir', join(folder, 'data'))
 
 /** Restores the backup beside the keys that the operator keeps apart. */
-async function restore(): Promise<void> {
+async function restore(): Promise<string> {
   mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
   for (const name of ['sealing.key', 'log.keys'])
     cpSync(join(folder, 'data', 'simulated', name), join(folder, 'restored', 'simulated', name))
-  await signal('restore', join(folder, 'backup'), '--data-dir', join(folder, 'restored'))
+  return signal('restore', join(folder, 'backup'), '--data-dir', join(folder, 'restored'))
 }
+
+test('a key that was revoked after the backup holds again, until all that is older is ended', async () => {
+  const statusOf = async (key: string): Promise<number> =>
+    (await fetch(`${service?.url}/api/account`, { headers: { authorization: `Bearer ${key}` } })).status
+  const make = async (name: string): Promise<string> => {
+    const said = await signal('keys', 'create', '--data-dir', join(folder, name))
+    return /sk_live_\w+/.exec(said)?.[0] ?? expect.fail(said)
+  }
+  await start('data', { TIMEFRAMES: '1h' })
+  const key = await make('data')
+  await backUp()
+  await fetch(`${service?.url}/api/keys/current`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+  })
+  await stop()
+  const said = await restore()
+  const [command = '', instant = ''] = /signal (keys revoke --issued-before (\S+))/.exec(said)?.slice(1) ?? []
+  await start('restored', { TIMEFRAMES: '1h' })
+  expect(await statusOf(key)).toBe(200)
+  await delay(10)
+  const newer = await make('restored')
+  expect(Date.parse(instant)).toBeLessThan(Date.now())
+  expect(await signal(...command.split(' '), '--data-dir', join(folder, 'restored'))).toMatch(
+    /^1 keys are revoked, 0 sessions and 0 programs are ended$/m,
+  )
+  expect([await statusOf(key), await statusOf(newer)]).toEqual([401, 200])
+}, 60_000)
 
 describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${missingChain ?? ''}`, () => {
   let chain: TestChain

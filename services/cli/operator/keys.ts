@@ -1,9 +1,16 @@
 import { z } from 'zod'
-import { keysAnswerSchema, signInAnswerSchema } from '../../../contracts/account-answers.ts'
+import {
+  endedAnswerSchema,
+  keysAnswerSchema,
+  signInAnswerSchema,
+} from '../../../contracts/account-answers.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { tierSchema } from '../../../contracts/plans.ts'
-import type { Command } from '../kit/command.ts'
+import type { Command, CommandInput } from '../kit/command.ts'
 import { operatorCommand, requireId } from '../kit/operator-command.ts'
+import type { Service } from '../kit/service.ts'
 
 const accountFlag = {
   schema: z.uuid().toLowerCase().optional(),
@@ -59,14 +66,55 @@ const listCommand = operatorCommand({
 
 const revokeCommand = operatorCommand({
   name: 'keys revoke',
-  summary: 'Revokes a key: it does not apply any more.',
-  notes: ['The id is that of `signal keys list`, not the key.'],
-  operand: { name: 'key_id', read: requireId },
-  examples: ['signal keys revoke 019abcde-7c00-7001-8000-00000000000a'],
-  async act({ requests, operand: id, stderr }) {
+  summary: 'Revokes a key, or everything that was issued before an instant.',
+  notes: [
+    'The id is that of `signal keys list`, not the key. With --issued-before instead, all keys of all accounts that were issued before then are revoked, and older sessions and programs end: what a restore brought back to life.',
+  ],
+  operand: {
+    name: 'key_id?',
+    read: (_name, text) => (text === '' ? '' : requireId('key_id', text)),
+  },
+  flags: {
+    'issued-before': {
+      schema: exactInstantParameter.optional(),
+      help: 'Revokes what was issued before then; ISO 8601.',
+      example: '2026-11-22T12:00:00Z',
+    },
+  },
+  examples: [
+    'signal keys revoke 019abcde-7c00-7001-8000-00000000000a',
+    'signal keys revoke --issued-before 2026-11-22T12:00:00Z',
+  ],
+  check(flags, id) {
+    if ((id === '') !== (flags['issued-before'] === undefined)) return
+    throw new ServiceError('config_invalid', {
+      message: 'keys revoke takes the id of a key, or --issued-before: give one of the two',
+    })
+  },
+  async act({ requests, operand: id, flags, stderr }) {
+    const before = flags['issued-before']
+    if (before !== undefined) return endBefore(requests, before, stderr)
     await requests.delete(`/operator/keys/${id}`)
     stderr.write(`key ${id} is revoked\n`)
   },
 })
+
+/** Ends what is older, page by page; each page is durable before the next is asked for. */
+async function endBefore(
+  requests: Service,
+  issued_before: string,
+  stderr: CommandInput['stderr'],
+): Promise<void> {
+  const ended = { keys: 0, sessions: 0, programs: 0 }
+  for (let after: string | null | undefined; after !== null; ) {
+    const body = { issued_before, ...(after && { after }) }
+    const page = await requests.post('/operator/keys/revoke', body, endedAnswerSchema)
+    for (const kind of ['keys', 'sessions', 'programs'] as const) ended[kind] += page[kind]
+    after = page.next
+  }
+  stderr.write(
+    `${ended.keys} keys are revoked, ${ended.sessions} sessions and ${ended.programs} programs are ended\n`,
+  )
+}
 
 export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]

@@ -10,7 +10,6 @@ import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { guardLog, type LogGuard } from '../../log/guard-log.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
-import { keepRevocations, REVOCATIONS_FILE } from '../../log-operations/backup/keep-revocations.ts'
 import type { BackupKeys } from '../../log-operations/backup/signature.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
@@ -68,7 +67,7 @@ export async function openPlatform(life: Lifetime) {
   const logId = await awaitStore(claim, storeWait(life))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, life)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const store = await openRevocations(life, guard?.store ?? opened, directory)
+  const store = guard?.store ?? opened
 
   const bus = await openBus(life, logId)
   onClose(() => bus.close())
@@ -226,24 +225,6 @@ const startingPath = (store: EventStore): AppendPath => ({
   sleep,
   signal: new AbortController().signal,
 })
-
-/** Revokes again in a restored log what was revoked since the backup, before any caller is let in. */
-function openRevocations(
-  { log, onClose }: Lifetime,
-  store: EventStore,
-  directory: string,
-): Promise<EventStore> {
-  // Parts that are being closed may still revoke.
-  const ending = new AbortController()
-  onClose(async () => ending.abort())
-  return keepRevocations({
-    ...startingPath(store),
-    store,
-    file: join(directory, REVOCATIONS_FILE),
-    signal: ending.signal,
-    report: (message, details) => log.warn(details, message),
-  })
-}
 
 const guardOf = (store: EventStore, logId: string, { closing }: Lifetime): LogGuard =>
   guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: closing })

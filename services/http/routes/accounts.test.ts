@@ -54,6 +54,7 @@ const accounts: Accounts = {
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
   unmailedCode: undefined,
   beginSession: record('beginSession', { secret: 'ses_x', sessionId: KEY_ID, accountId: ACCOUNT }),
+  endBefore: record('endBefore', { keys: 2, sessions: 1, programs: 0, next: ACCOUNT }),
   sessions: record('sessions', [SESSION]),
   endSession: record('endSession', undefined),
   endOtherSessions: record('endOtherSessions', undefined),

@@ -3,10 +3,12 @@ import { z } from 'zod'
 import {
   accountAnswerSchema,
   accountsAnswerSchema,
+  endedAnswerSchema,
   keysAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
+import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
@@ -71,6 +73,16 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
     const { id } = request.params
     await accounts.revokeKey(await accounts.accountOfKey(id), id, operatorOrigin(request))
     return reply.code(204).send()
+  })
+
+  const endBefore = {
+    body: z.strictObject({ issued_before: exactInstantParameter, after: accountId.optional() }),
+    response: { 200: endedAnswerSchema },
+  }
+  app.post('/operator/keys/revoke', { schema: endBefore }, async (request) => {
+    const { issued_before, after } = request.body
+    const ended = await accounts.endBefore(Date.parse(issued_before), after, operatorOrigin(request))
+    return { ...ended, next: ended.next ?? null }
   })
 
   const list = { querystring: listSchema, response: { 200: accountsAnswerSchema } }

@@ -119,16 +119,6 @@ describe('a subscription over HTTP', () => {
     expect(near.body.message).toBe('asset: is not a field of this request; did you mean assets?')
   })
 
-  test('is created once for one Idempotency-Key', async () => {
-    const [first, second] = [
-      await edge.create({}, { 'idempotency-key': 'k1' }),
-      await edge.create({}, { 'idempotency-key': 'k1' }),
-    ]
-    expect([second.status, second.body]).toEqual([201, first.body])
-    const other = await edge.create({ events: ['regime_shift'] }, { 'idempotency-key': 'k1' })
-    expect([other.status, other.body.code]).toEqual([409, 'idempotency_mismatch'])
-  })
-
   test('is tested so often in a minute', async () => {
     const path = `/api/webhooks/${await edge.createId()}/test`
     expect((await edge.ask('POST', path)).body).toMatchObject({
@@ -225,7 +215,7 @@ describe('the tools of MCP', () => {
   })
 
   test('do with a webhook what its routes do', async () => {
-    const headers = { authorization: `Bearer ${edge.key}`, 'idempotency-key': 'k1' }
+    const headers = { authorization: `Bearer ${edge.key}` }
     const { tools, call } = await connect(headers)
     const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]))
     expect(hints).toMatchObject({
@@ -238,9 +228,6 @@ describe('the tools of MCP', () => {
     const { id, secret } = created
     expect(secret).toMatch(/^whsec_/)
     const path = `/api/webhooks/${String(id)}`
-    expect((await call('create_webhook', wanted)).body).toEqual(created)
-    expect((await edge.create(wanted, { 'idempotency-key': 'k1' })).body).toEqual(created)
-
     expect((await call('get_webhook', { id })).body).toEqual((await edge.ask('GET', path)).body)
     const listed = await call('list_webhooks')
     expect(listed.body).toEqual((await edge.ask('GET', '/api/webhooks')).body)
@@ -256,14 +243,13 @@ describe('the tools of MCP', () => {
     expect((await call('test_webhook', { id })).body).toMatchObject({ accepted: true, status: 204 })
     expect((await call('list_webhook_deliveries', { id })).body).toEqual({ attempts: [], next: null })
 
-    const withoutIdempotency = await connect({ authorization: headers.authorization })
     for (const [name, args, way] of [
       ['replay_webhook_deliveries', { id, window: { from_sequence: 1, to_sequence: 2 } }, `${path}/replay`],
       ['create_webhook', { ...wanted, url: 'http://10.0.0.1/' }, '/api/webhooks'],
     ] as const) {
       const payload = 'window' in args ? args.window : args
       const byRoute = await edge.ask('POST', way, { payload })
-      const refused = await withoutIdempotency.call(name, args)
+      const refused = await call(name, args)
       expect([name, refused.isError, refused.body.code]).toEqual([name, true, byRoute.body.code])
     }
     edge.tests = LIMITS.webhookTestsPerMinute

@@ -71,17 +71,8 @@ function filterRoutes(on: On, acts: Acts): void {
     'POST /api/webhooks',
     onAll('createWebhook', 'Subscribe an address to signals', {
       description:
-        'The answer holds the `secret` that signs deliveries. It is shown once: only a repeat with the same `Idempotency-Key` and the same request shows it again. What can never send anything is taken all the same, and named in `warnings`.',
-      errors: [
-        'url_refused',
-        'too_many_subscriptions',
-        'idempotency_mismatch',
-        'account_unknown',
-        'cache_unavailable',
-      ],
-      headers: {
-        'Idempotency-Key': 'Makes a repeat of this request safe: it answers what the first made',
-      },
+        'The answer holds the `secret` that signs deliveries. It is shown once. What can never send anything is taken all the same, and named in `warnings`.',
+      errors: ['url_refused', 'too_many_subscriptions', 'account_unknown', 'cache_unavailable'],
       bodyExample: {
         url: 'https://bot.example.com/hook',
         events: ['trade_call'],

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../../log/embedded/build-log.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
@@ -10,7 +10,6 @@ import { rowsOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { isRevocation, REVOCATIONS_FILE } from './keep-revocations.ts'
 import {
   hashBefore,
   hashOf,
@@ -39,8 +38,8 @@ export interface RestoreOptions {
   readonly accept: (read: ReadManifest) => void
   /** Looked at when the log is whole and before it stands in its place. */
   readonly inspect: (first: StoredRow) => void
-  /** Given what the log must not forget, before it stands in its place; durable when it returns. */
-  readonly remember: (lists: Pick<RestoreResult, 'erased' | 'revoked'>) => void
+  /** Given the subjects that were erased, before the log stands in its place; durable when it returns. */
+  readonly remember: (erased: readonly string[]) => void
   readonly signal: AbortSignal
   readonly onProgress: (progress: {
     readonly position: number
@@ -58,10 +57,6 @@ export interface RestoreResult {
   readonly hash: string
   /** Streams of keys that were erased. */
   readonly erased: readonly string[]
-  /** Lines of what the backup holds of revocations after the point that was restored. */
-  readonly revoked: readonly string[]
-  /** Files after that point of which nobody knows what was revoked in them, since they cannot be read. */
-  readonly unread: readonly string[]
 }
 
 /** Files that an operator puts beside a log before it is restored. */
@@ -71,9 +66,7 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'log.keys',
   'newest-checkpoint',
   'erased-subjects',
-  REVOCATIONS_FILE,
   'sealed',
-  'archive',
 ])
 
 /**
@@ -212,27 +205,10 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   inspectFirst(options, build.file)
   verify(options, build.file, filled)
   const { position, at } = filled
-  const lists = { erased: erasedIn(keys), ...(await revokedAfter(options, manifest, position)) }
-  options.remember(lists)
+  const erased = erasedIn(keys)
+  options.remember(erased)
   build.finish()
-  return { position, events: position, at, hash, ...lists }
-}
-
-/** The backup says what was revoked after the point that is restored: that stays revoked. */
-async function revokedAfter({ place, signal }: RestoreOptions, { segments }: Manifest, point: number) {
-  const [revoked, unread]: [string[], string[]] = [[], []]
-  for (const entry of segments.filter(({ last }) => last > point)) {
-    signal.throwIfAborted()
-    try {
-      for (const row of await readSegment(place, entry))
-        if (row[0] > point && isRevocation(row[3])) revoked.push(row.join('\t'))
-    } catch (error) {
-      // What comes before it can still be restored.
-      if (!isServiceError(error, 'backup_damaged')) throw error
-      unread.push(entry.name)
-    }
-  }
-  return { revoked, unread }
+  return { position, events: position, at, hash, erased }
 }
 
 const isUpTo = ([position, , , , , , at]: StoredRow, upTo: RestorePoint): boolean => {

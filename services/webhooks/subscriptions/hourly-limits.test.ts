@@ -16,8 +16,7 @@ beforeEach(() => {
 afterEach(() => world.closeAll())
 
 const create = async (): Promise<string> =>
-  (await subscriptions.create(ADA, aRequest({}), { idempotencyKey: undefined }, ORIGIN)).subscription
-    .subscriptionId
+  (await subscriptions.create(ADA, aRequest({}), ORIGIN)).subscription.subscriptionId
 
 test('an hour of a subscription takes so many changes, of all kinds and at all processes together', async () => {
   const [id, spared] = [await create(), await create()]

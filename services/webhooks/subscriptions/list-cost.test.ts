@@ -78,7 +78,7 @@ test('a list reads no log but the newest of each row, however far its rows are b
   const ids: string[] = []
   for (let n = 0; n < SUBSCRIPTIONS; n++) {
     world.now += 1
-    const created = await subscriptions.create(ADA, aRequest(), { idempotencyKey: undefined }, ORIGIN)
+    const created = await subscriptions.create(ADA, aRequest(), ORIGIN)
     ids.push(created.subscription.subscriptionId)
     await subscriptions.pause(ADA, ids[n] ?? '', ORIGIN)
   }
@@ -110,7 +110,7 @@ test('a list reads no log but the newest of each row, however far its rows are b
 
 test('what is remembered of deliveries follows what is written down anew, as by a process that took over', async () => {
   const { subscriptions } = world.start()
-  const { subscription } = await subscriptions.create(ADA, aRequest(), { idempotencyKey: undefined }, ORIGIN)
+  const { subscription } = await subscriptions.create(ADA, aRequest(), ORIGIN)
   const { subscriptionId } = subscription
   await recordAttempts(subscriptionId, 1, 2)
   const delivered = async () => (await subscriptions.show(ADA, subscriptionId)).deliveries.counts.delivered

@@ -46,13 +46,12 @@ const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries }
 
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',
-  again:
-    'A creation with an Idempotency-Key can be sent again as it was; before anything else is, `GET /api/webhooks/:id` shows whether it happened.',
+  again: '`GET /api/webhooks` shows whether it happened.',
 }
 
 /** The streams of subscriptions. */
 export function createSubscriptionLog(options: LogUse) {
-  const { store, newId } = options
+  const { newId } = options
   const path = { ...options, policy: CALLER_WAITS }
   const repository = createStreamRepository<Subscription | undefined>({
     ...path,
@@ -68,13 +67,6 @@ export function createSubscriptionLog(options: LogUse) {
 
   return {
     load,
-    /** The first event of a stream, also where it only forbids the creation; undefined for an empty stream. */
-    async begins(subscriptionId: string): Promise<{ readonly firstEventId: string } | undefined> {
-      let firstEventId: string | undefined
-      for await (const { id } of store.read(subscriptionStream(subscriptionId), { limit: 1 }))
-        firstEventId = id
-      return firstEventId === undefined ? undefined : { firstEventId }
-    },
     /**
      * Decides over the newest state and appends the facts, again where another append came first.
      *

@@ -26,12 +26,8 @@ beforeEach(() => {
 })
 afterEach(() => world.closeAll())
 
-const create = (
-  change: Parameters<typeof aRequest>[0] = {},
-  key?: string,
-  by = subscriptions,
-  accountId = ADA,
-) => by.create(accountId, aRequest(change), { idempotencyKey: key }, ORIGIN)
+const create = (change: Parameters<typeof aRequest>[0] = {}, by = subscriptions, accountId = ADA) =>
+  by.create(accountId, aRequest(change), ORIGIN)
 const createId = async (...given: Parameters<typeof create>): Promise<string> =>
   (await create(...given)).subscription.subscriptionId
 const list = async (status: 'active' | 'disabled' | 'all' = 'all', by = subscriptions) =>
@@ -80,7 +76,7 @@ describe('creating', () => {
   test('ends at the limit, however many processes create at once; deleting makes room', async () => {
     const other = world.start().subscriptions
     const outcomes = await Promise.all(
-      Array.from({ length: 9 }, (_, n) => codeOf(create({}, undefined, n % 2 ? other : subscriptions))),
+      Array.from({ length: 9 }, (_, n) => codeOf(create({}, n % 2 ? other : subscriptions))),
     )
     expect(outcomes.toSorted()).toEqual([
       ...Array.from({ length: 5 }, () => 'none'),
@@ -101,7 +97,7 @@ describe('creating', () => {
       if (events[0]?.type === 'SubscriptionCreated') await release.promise
       return store.append(stream, events, options)
     }
-    const slow = create({}, undefined, world.start({ store: { ...store, append } }).subscriptions)
+    const slow = create({}, world.start({ store: { ...store, append } }).subscriptions)
     const slowCode = codeOf(slow)
     await expect.poll(async () => (await world.owners.slots(ADA)).current.length).toBe(1)
     expect(await codeOf(create())).toBe('too_many_subscriptions')
@@ -123,34 +119,8 @@ describe('creating', () => {
       throw new ServiceError('append_unknown')
     }
     const shaky = world.start({ store: { ...store, append } }).subscriptions
-    const id = await createId({}, undefined, shaky)
+    const id = await createId({}, shaky)
     expect(await list()).toEqual([id])
-  })
-})
-
-describe('an Idempotency-Key', () => {
-  test('makes one subscription of equal requests, at once and one after another, with the same secret', async () => {
-    const other = world.start().subscriptions
-    const made = await Promise.all([create({}, 'k'), create({}, 'k', other), create({}, 'k')])
-    const again = await create({}, 'k', world.start().subscriptions)
-    const secrets = [...made, again].map(({ secret, subscription }) => [subscription.subscriptionId, secret])
-    expect(new Set(secrets.map(String)).size).toBe(1)
-    expect(await list()).toHaveLength(1)
-  })
-
-  test('with another request, or of one that is removed, is refused', async () => {
-    const id = await createId({}, 'k')
-    expect(await codeOf(create({ events: ['regime_shift'] }, 'k'))).toBe('idempotency_mismatch')
-    await subscriptions.remove(ADA, id, ORIGIN)
-    expect(await codeOf(create({}, 'k'))).toBe('idempotency_mismatch')
-    expect(await codeOf(create({}, 'with space'))).toBe('invalid_request')
-  })
-
-  test('is its own for each account, and names the newest secret', async () => {
-    const id = await createId({}, 'k')
-    expect(await createId({}, 'k', subscriptions, BOB)).not.toBe(id)
-    const { secret } = await subscriptions.rotateSecret(ADA, id, 0, ORIGIN)
-    expect((await create({}, 'k')).secret).toBe(secret)
   })
 })
 
@@ -565,7 +535,7 @@ test('what the owner was told stands in the subscription', async () => {
 
 test('the operator sees all accounts’, with no more of their addresses than the host, and can stop one until it allows it', async () => {
   const room = world.start()
-  const [ada, bob] = [await createId(), await createId({}, undefined, subscriptions, BOB)]
+  const [ada, bob] = [await createId(), await createId({}, subscriptions, BOB)]
   await expect.poll(() => room.index.page({ limit: 10 }).length).toBe(2)
   const all = await room.subscriptions.listAll({ limit: 10 })
   expect(all.map(({ subscription }) => subscription.subscriptionId).toSorted()).toEqual([ada, bob].toSorted())

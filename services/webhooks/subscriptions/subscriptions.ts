@@ -61,12 +61,8 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     options.report('removing subscriptions of erased accounts has stopped', { reason: reasonOf(error) }),
   )
   return {
-    create: (
-      accountId: string,
-      request: CreateRequest,
-      { idempotencyKey }: { readonly idempotencyKey: string | undefined },
-      origin: Origin,
-    ) => createSubscription(deps, accountId, request, idempotencyKey, origin),
+    create: (accountId: string, request: CreateRequest, origin: Origin) =>
+      createSubscription(deps, accountId, request, origin),
     ...reading(deps),
     ...changing(deps),
     ...sending(deps),
