@@ -195,19 +195,16 @@ describe('beside a running service, and after it', () => {
   test('verifies a verdict by its id, and refuses one that nobody recorded', async () => {
     const [first] = everything
     const at = ['--data-dir', data]
-    const [shown, whole, unknown, record] = await Promise.all([
+    const [shown, whole, unknown] = await Promise.all([
       signal(['verify', first?.verdict_id ?? '', ...at]),
       signal(['verify', first?.verdict_id.toUpperCase() ?? '', '--json', '--server', url]),
       signal(['verify', '5c146b14-3c52-8afd-938a-375d0df1fbf6', ...at]),
-      signal(['track-record', ...at, '--timeframe', '1h']),
     ])
     expect([shown.code, shown.err]).toEqual([0, ''])
     expect(shown.out).toContain(`series    SIM ${first?.coin} ${first?.timeframe}`)
     expect(shown.out).toMatch(/^hash {6}[0-9a-f]{64} fits$/m)
     expect(JSON.parse(whole.out)).toMatchObject({ verdict_id: first?.verdict_id, outcome: null })
     expect([unknown.code, unknown.err]).toEqual([13, expect.stringMatching(/^error verdict_unknown: /)])
-    // Nothing has an outcome yet.
-    expect(record).toMatchObject({ code: 0, out: '', err: '' })
   })
 
   test('follows until Ctrl-C, from the beginning when asked', async () => {
@@ -221,7 +218,7 @@ describe('beside a running service, and after it', () => {
 
   test('the doctor finds the service and its state', async () => {
     const { code, out } = await signal(['doctor', '--data-dir', data, '--server', url])
-    expect(out).toMatch(/^ok {5}store +a service runs on it: ready; log format 4, the newest/m)
+    expect(out).toMatch(/^ok {5}store +a service runs on it: ready/m)
     expect(out).toMatch(/^ok {5}server +ready$/m)
     expect(code).toBe(0)
   })
@@ -230,13 +227,12 @@ describe('beside a running service, and after it', () => {
     service.child.kill('SIGTERM')
     expect((await service.ended).code).toBe(0)
     expect(existsSync(join(data, 'simulated', 'owner.sock'))).toBe(false)
-    const [strange, replayed, followed, healthy, verified, record, other] = [
+    const [strange, replayed, followed, healthy, verified, other] = [
       await signal(['replay', '--data-dir', data, '--coin', 'ETHH']),
       await signal(['replay', '--data-dir', data]),
       await signal(['replay', '--data-dir', data, '--follow']),
       await signal(['doctor', '--data-dir', data]),
       await signal(['verify', '--data-dir', data, everything[0]?.verdict_id ?? '', '--json']),
-      await signal(['track-record', '--data-dir', data]),
       await signal(['doctor', '--data-dir', data, '--seed', 'another', '--json']),
     ]
     expect([strange.out, strange.err]).toEqual([
@@ -244,7 +240,6 @@ describe('beside a running service, and after it', () => {
       expect.stringMatching(/^error unknown_coin: .*did you mean ETH\?/),
     ])
     expect(JSON.parse(verified.out)).toMatchObject({ verdict_id: everything[0]?.verdict_id })
-    expect([record.code, record.err]).toEqual([2, expect.stringContaining('needs a service that runs')])
     expect(rowsOf(replayed.out).slice(0, everything.length)).toEqual(everything)
     expect([followed.code, followed.err]).toEqual([2, expect.stringContaining('--follow needs a service')])
     expect([healthy.code, healthy.out]).toEqual([0, expect.stringContaining('of this market and key')])

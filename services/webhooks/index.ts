@@ -1,4 +1,3 @@
-export { regimeShiftData, tradeCallData } from './deliveries/delivery-body.ts'
 export { openDeliveryLog } from './deliveries/delivery-log.ts'
 export {
   createDeliveryQueries,
@@ -34,11 +33,9 @@ export {
 } from './subscriptions/filter-request.ts'
 export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
-export { type SampleOutcome, sendSample } from './subscriptions/send-sample.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export { createSecret } from './subscriptions/subscription-secrets.ts'
 export { createSubscriptions, type OpenedAttempt, type Subscriptions } from './subscriptions/subscriptions.ts'

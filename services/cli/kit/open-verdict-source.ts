@@ -136,11 +136,6 @@ function createStoreSource(
         message: `${description} holds no bars: they are served by a service that runs. Start it, or name another (--server)`,
       })
     },
-    trackRecord() {
-      throw new ServiceError('config_invalid', {
-        message: `${description} holds no read models: the track record needs a service that runs. Start it, or name another (--server)`,
-      })
-    },
     close: () => store.close(),
   }
 }

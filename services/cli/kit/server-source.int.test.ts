@@ -140,19 +140,6 @@ describe('a service that is busy', () => {
 })
 
 describe('a service that has no end', () => {
-  const record = (next: string) => (response: ServerResponse) =>
-    void response.end(JSON.stringify({ notice: 'x', as_of: '1', rows: [], speech: [], next }))
-  const all = async (rows: AsyncIterable<unknown>): Promise<void> => {
-    for await (const _ of rows);
-  }
-
-  test('in its pages', async () => {
-    answers = [record('a'), record('b'), record('a')]
-    await expect(all(source().trackRecord({}, signal))).rejects.toThrow('names a page twice')
-    answers = [record('../x')]
-    await expect(all(source().trackRecord({}, signal))).rejects.toMatchObject({ code: 'server_unreachable' })
-  })
-
   test('in a search that goes nowhere', async () => {
     answers = [(response) => void response.writeHead(200, { 'x-next-cursor': '7' }).end()]
     expect(await cursors(source().replay(request(9)))).toEqual([])

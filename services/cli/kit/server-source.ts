@@ -1,7 +1,6 @@
 import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesHistorySchema } from '../../../contracts/series-history.ts'
-import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { verificationSchema } from '../../../contracts/verification.ts'
 import { barPages } from './bar-pages.ts'
@@ -25,11 +24,6 @@ export function createServerSource(
     follow: verdicts('follow'),
     verify: (verdictId, signal) =>
       asked(signal).get(`/verify/${verdictId}`, { format: 'json' }, verificationSchema),
-
-    async *trackRecord(parameters, signal) {
-      const pages = asked(signal).pages('/api/track-record', parameters, trackRecordAnswerSchema)
-      for await (const { rows } of pages) yield* rows
-    },
 
     async *outcomes({ exchange, coin, timeframe }, from, signal) {
       const path = `/api/series/${exchange}/${coin}/${timeframe}`

@@ -1,7 +1,6 @@
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import type { RaceEnd } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
-import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import type { Verification } from '../../../contracts/verification.ts'
 import type { ReplayOptions } from '../../analyst/index.ts'
@@ -27,11 +26,6 @@ export interface VerdictSource {
   follow(request: VerdictRequest): AsyncIterable<VerdictRow>
   /** @throws ServiceError `verdict_unknown` */
   verify(verdictId: string, signal: AbortSignal): Promise<Verification>
-  /** @throws ServiceError `config_invalid` where there are no read models to ask. */
-  trackRecord(
-    parameters: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): AsyncIterable<TrackRecordRow>
   /** The outcomes of a series whose bars close at an instant or later; newest first. */
   outcomes(series: Series, from: number, signal: AbortSignal): AsyncIterable<BarOutcome>
   /**

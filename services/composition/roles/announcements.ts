@@ -24,7 +24,6 @@ const SERVED = [
 const FIRST_COMMANDS = [
   [`ask get_trade_call '{"coin":"BTC"}'`, 'a call'],
   ['keys create --tier starter', 'an API key'],
-  ['track-record', 'how calls ended'],
 ] as const
 const SIGNAL = '  npm run -s signal -- '
 const COMMAND_WIDTH = 2 + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
