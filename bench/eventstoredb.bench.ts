@@ -10,9 +10,7 @@ import type { EventStore } from '../services/log/event-store.ts'
 import { openEventStoreDbStore } from '../services/log/eventstoredb/eventstoredb-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
-import { copyLog } from '../services/log-operations/copy/copy-log.ts'
-import { openEmbeddedSource } from '../services/log-operations/copy/embedded-ends.ts'
-import { openEventStoreDbTarget } from '../services/log-operations/copy/eventstoredb-ends.ts'
+import { copyToEventStoreDb } from '../services/log-operations/copy/copy-to-eventstoredb.ts'
 import { createMcpEdge, listen } from '../services/mcp/testing/mcp-edge.fixture.ts'
 import { payments } from '../services/payments/state/payments.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
@@ -57,8 +55,6 @@ async function copying(url: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-copy-'))
   await fillFolder(directory)
   const store = openEventStoreDbStore({ connectionString: url })
-  const source = openEmbeddedSource(directory)
-  const target = openEventStoreDbTarget(store, { newId: randomUUID, now: Date.now })
   const { signal } = new AbortController()
   const speeds: Record<string, string> = {}
   const clock = (): { tell: (name: string, events: number) => void } => {
@@ -73,18 +69,15 @@ async function copying(url: string): Promise<void> {
     }
   }
   let running = clock()
-  const steps = ['copied', 'read back']
-  const flush = async (): Promise<void> => {
-    await target.flush()
-    running.tell(steps.shift() ?? '', EVENTS)
-    running = clock()
-  }
-  await copyLog({ source, target: { ...target, flush }, signal, onProgress: () => undefined })
+  const options = { directory, store, newId: randomUUID, now: Date.now, signal, onProgress: () => undefined }
+  await copyToEventStoreDb(options)
+  running.tell('copied and read back', EVENTS)
   const client = EventStoreDBClient.connectionString(url)
+  const source = await openEmbeddedStore({ directory, now: Date.now })
   running = clock()
   const underWay: Promise<unknown>[] = []
-  for await (const { stream, revision, type, data, meta } of source.events()) {
-    const event = jsonEvent({ type, data: JSON.parse(data) as never, metadata: JSON.parse(meta) as never })
+  for await (const { stream, revision, type, data, meta } of source.readAll()) {
+    const event = jsonEvent({ type, data: data as never, metadata: { ...meta } as never })
     const expectedRevision = revision === 0 ? 'no_stream' : BigInt(revision - 1)
     underWay.push(client.appendToStream(`raw-${stream}`, [event], { expectedRevision }))
     if (underWay.length >= 256) await underWay.shift()
@@ -93,7 +86,7 @@ async function copying(url: string): Promise<void> {
   running.tell('appended by the client alone', EVENTS)
   print(`\ncopying a log of ${EVENTS} events, one in each append`)
   for (const [name, speed] of Object.entries(speeds)) print(`  ${name}: ${speed}`)
-  source.close()
+  await source.close()
   await client.dispose()
   await store.close()
   rmSync(directory, { recursive: true })

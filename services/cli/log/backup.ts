@@ -212,6 +212,6 @@ export function requireLog(directory: string): string {
     return file
   }
   throw new ServiceError('config_invalid', {
-    message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means, or copied into a folder (signal store copy)`,
+    message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means`,
   })
 }

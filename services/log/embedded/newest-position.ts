@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
@@ -30,9 +30,6 @@ export function readNewest(directory: string): NewestEvent | undefined {
     nextStep: `Compare the log with a backup (docs/backup.md). Where it is whole, delete ${file}: the next start makes it anew.`,
   })
 }
-
-/** For a log that is put in the place of another one. */
-export const forgetNewest = (directory: string): void => rmSync(newestFile(directory), { force: true })
 
 /**
  * Notes the newest durable event after each commit, so the note is never ahead of the log. Only the first note waits for
