@@ -20,7 +20,6 @@ import {
   MARKET_RUNS_STREAM,
   modelStream,
   monitoredStream,
-  noticeStream,
   outcomeStream,
   paymentStream,
   quotaStream,
@@ -78,7 +77,6 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
     'PaymentClaimed SettlementRequested SettlementBroadcast SettlementFailed SettlementUnknown SettlementConfirmed SettlementFinalised SettlementReorged PaymentUncollectable RefundSent',
   ],
   [leaseStream('dispatcher'), 'LeaseTaken LeaseReleased'],
-  [noticeStream('019abcde-7c00-7001-8000-0000000000c1'), 'OwnerNotified'],
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
   [
     subscriptionStream(SUBSCRIPTION),

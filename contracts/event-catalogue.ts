@@ -15,7 +15,6 @@ import {
 import { timeMs } from './field-schemas.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as modelEvents from './model-events.ts'
-import * as noticeEvents from './notice-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import * as paymentEvents from './payment-events.ts'
@@ -149,7 +148,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(webhookHostEvents),
   ...definitionsIn(deliveryEvents),
   ...definitionsIn(leaseEvents),
-  ...definitionsIn(noticeEvents),
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

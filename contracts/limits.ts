@@ -453,10 +453,7 @@ export const LIMITS = {
   /** How long looks through the log work at a stretch, and how much longer than that they rest. */
   webhookLookSliceMs: 3,
   webhookLookRestRatio: 2,
-  /** Tries to tell one endpoint of an owner about another. */
-  webhookNoticeTries: 3,
-  /** Changes of one endpoint that its owner hears of in an hour, and mails to one account. */
-  webhookNoticesPerHour: 6,
+  /** Mails about endpoints to one account in an hour. */
   noticeMailsPerHour: 12,
   /** Hosts that the operator may block, and the longest of them. */
   webhookBlockedHosts: 10_000,

@@ -71,7 +71,7 @@ export function openWebhooks(deps: CallerDeps) {
     owners,
     sender,
     sign,
-    notify: (subscription, kind) => subscriptions.notify(subscription, kind),
+    mail: subscriptions.mail,
   })
   const { dispatcher, digests, leases } = worker
   const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
@@ -160,7 +160,7 @@ function openWorker(
   deps: CallerDeps,
   common: Pick<
     DispatcherOptions,
-    'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'notify'
+    'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'mail'
   > &
     Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
 ) {
