@@ -32,7 +32,6 @@ import {
   subscriptionStream,
   universeStream,
   verdictStream,
-  WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
@@ -82,7 +81,6 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
     subscriptionStream(SUBSCRIPTION),
     'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed ReplayRequested ReplayCancelled SubscriptionRemoved',
   ],
-  [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
 ]
 /** The stream of each type. */
 const STREAMS: ReadonlyMap<string, string> = new Map(

@@ -25,7 +25,6 @@ import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 import { verdictsMissingSchema } from './verdicts-missing.ts'
-import * as webhookHostEvents from './webhook-host-events.ts'
 
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]
@@ -145,7 +144,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(chatEvents),
   ...definitionsIn(paymentEvents),
   ...definitionsIn(subscriptionEvents),
-  ...definitionsIn(webhookHostEvents),
   ...definitionsIn(deliveryEvents),
   ...definitionsIn(leaseEvents),
 }

@@ -455,9 +455,6 @@ export const LIMITS = {
   webhookLookRestRatio: 2,
   /** Mails about endpoints to one account in an hour. */
   noticeMailsPerHour: 12,
-  /** Hosts that the operator may block, and the longest of them. */
-  webhookBlockedHosts: 10_000,
-  webhookHostCharacters: 253,
   /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */

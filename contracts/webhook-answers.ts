@@ -121,13 +121,6 @@ export const operatorSubscriptionsSchema = z.object({
   next: z.uuid().nullable(),
 })
 
-/** Hosts that nothing is sent to, for the operator. */
-export const blockedHostsSchema = z.object({
-  hosts: z.array(z.object({ host: z.string(), reason: z.string(), since: instant })),
-})
-
-export type BlockedHostsAnswer = z.infer<typeof blockedHostsSchema>
-
 export const rotatedSecretAnswerSchema = z.object({
   secret: z
     .string()

@@ -141,7 +141,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'quota-{account}.{window}': 'the quota of calls',
   'chat-{account}.{window}': 'the quota of chats',
   'payment-{chain}.{contract}.{payer}.{nonce}': 'money',
-  'webhook-hosts': null,
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,
