@@ -558,8 +558,6 @@ export const LIMITS = {
   chatReservationMs: 60_000,
   /** Accounts whose chats one process keeps in memory. */
   chattersKept: 1_000,
-  /** How often at most the pages of the documentation are looked at for changes. */
-  docsLookMs: 5_000,
   /** Pages of the documentation, and the size of one. */
   docsPages: 500,
   docsPageBytes: 1_048_576,
