@@ -104,7 +104,7 @@ function otherReleaseError({ type }: RecordedEvent, release?: string): ServiceEr
   return new ServiceError('store_mismatch', {
     message: `the log is ${found}, and this release reads logs of ${LOG_RELEASE}; nothing was changed`,
     nextStep: isFormer
-      ? 'Release 0.2.0 reads it. Start this release over a new one: another folder (DATA_DIR), or another database.'
+      ? 'Release 0.2 reads it. Start this release over a new one: another folder (DATA_DIR), or another database.'
       : 'Start the release that wrote it, or begin a new log.',
   })
 }

@@ -19,7 +19,7 @@ const REFUSAL = {
   message: expect.stringMatching(
     /^the log (?:in this folder )?is of release 0\.2 or older.* and this release reads.*nothing was changed$/,
   ),
-  nextStep: expect.stringMatching(/^Release 0\.2\.0 reads it\. Start this release .*DATA_DIR/),
+  nextStep: expect.stringMatching(/^Release 0\.2 reads it\. Start this release .*DATA_DIR/),
 }
 
 let directory: string

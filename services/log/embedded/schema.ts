@@ -86,7 +86,7 @@ function requireKnown(layout: number): void {
         : `the log in this folder is of a later release (layout ${layout}), and this release reads layout ${LAYOUT}; nothing was changed`,
     nextStep:
       layout < LAYOUT
-        ? 'Release 0.2.0 reads it. Start this release in a new folder (DATA_DIR).'
+        ? 'Release 0.2 reads it. Start this release in a new folder (DATA_DIR).'
         : 'Start the release that wrote it, or use a new folder (DATA_DIR).',
   })
 }
