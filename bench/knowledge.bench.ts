@@ -27,7 +27,6 @@ const opened = performance.now()
 const knowledge = await openKnowledge({
   folder: FOLDER,
   publicUrl: () => 'https://signals.example',
-  now: () => 0,
   report: (event, { reason }) => print(`${event}: ${reason}`),
 })
 const openMs = performance.now() - opened

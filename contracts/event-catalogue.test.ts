@@ -20,7 +20,6 @@ import {
   MARKET_RUNS_STREAM,
   modelStream,
   monitoredStream,
-  noticeStream,
   outcomeStream,
   paymentStream,
   quotaStream,
@@ -33,7 +32,6 @@ import {
   subscriptionStream,
   universeStream,
   verdictStream,
-  WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
@@ -78,13 +76,11 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
     'PaymentClaimed SettlementRequested SettlementBroadcast SettlementFailed SettlementUnknown SettlementConfirmed SettlementFinalised SettlementReorged PaymentUncollectable RefundSent',
   ],
   [leaseStream('dispatcher'), 'LeaseTaken LeaseReleased'],
-  [noticeStream('019abcde-7c00-7001-8000-0000000000c1'), 'OwnerNotified'],
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
   [
     subscriptionStream(SUBSCRIPTION),
     'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed ReplayRequested ReplayCancelled SubscriptionRemoved',
   ],
-  [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
 ]
 /** The stream of each type. */
 const STREAMS: ReadonlyMap<string, string> = new Map(

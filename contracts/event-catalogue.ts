@@ -15,7 +15,6 @@ import {
 import { timeMs } from './field-schemas.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as modelEvents from './model-events.ts'
-import * as noticeEvents from './notice-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import * as paymentEvents from './payment-events.ts'
@@ -26,7 +25,6 @@ import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 import { verdictsMissingSchema } from './verdicts-missing.ts'
-import * as webhookHostEvents from './webhook-host-events.ts'
 
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]
@@ -146,10 +144,8 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(chatEvents),
   ...definitionsIn(paymentEvents),
   ...definitionsIn(subscriptionEvents),
-  ...definitionsIn(webhookHostEvents),
   ...definitionsIn(deliveryEvents),
   ...definitionsIn(leaseEvents),
-  ...definitionsIn(noticeEvents),
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

@@ -453,14 +453,8 @@ export const LIMITS = {
   /** How long looks through the log work at a stretch, and how much longer than that they rest. */
   webhookLookSliceMs: 3,
   webhookLookRestRatio: 2,
-  /** Tries to tell one endpoint of an owner about another. */
-  webhookNoticeTries: 3,
-  /** Changes of one endpoint that its owner hears of in an hour, and mails to one account. */
-  webhookNoticesPerHour: 6,
+  /** Mails about endpoints to one account in an hour. */
   noticeMailsPerHour: 12,
-  /** Hosts that the operator may block, and the longest of them. */
-  webhookBlockedHosts: 10_000,
-  webhookHostCharacters: 253,
   /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */
@@ -564,8 +558,6 @@ export const LIMITS = {
   chatReservationMs: 60_000,
   /** Accounts whose chats one process keeps in memory. */
   chattersKept: 1_000,
-  /** How often at most the pages of the documentation are looked at for changes. */
-  docsLookMs: 5_000,
   /** Pages of the documentation, and the size of one. */
   docsPages: 500,
   docsPageBytes: 1_048_576,

@@ -103,12 +103,6 @@ export const subscriptionStream = (subscriptionId: string): string => `subscript
 /** Deliveries of a subscription, and its cursor. */
 export const deliveryStream = (subscriptionId: string): string => `delivery-${subscriptionId}`
 
-/** Notices to the owner of a subscription about its endpoint. */
-export const noticeStream = (subscriptionId: string): string => `notice-${subscriptionId}`
-
-/** Hosts that the operator has nothing sent to. */
-export const WEBHOOK_HOSTS_STREAM = 'webhook-hosts'
-
 /** Leases of a group of work that several processes share. @example leaseStream('dispatcher') */
 export const leaseStream = (group: string): string => `lease-${group}`
 

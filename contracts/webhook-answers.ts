@@ -3,7 +3,6 @@ import { nextSchema } from './cursor.ts'
 import { DELIVERY_RESULTS, type DeliveryResult } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
-import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
 import { CADENCES, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
@@ -76,9 +75,6 @@ const stateFields = {
     skipped: count.describe('Deliveries that a move of the cursor gave up'),
   }),
   replays: z.array(replayRowSchema).describe('The latest, oldest first'),
-  notices: z
-    .array(z.object({ kind: z.enum(NOTICE_KINDS), at: instant, since: instant }))
-    .describe('What you were told of this endpoint at your others, newest first'),
 }
 
 /** A subscription as its owner sees it. */
@@ -124,13 +120,6 @@ export const operatorSubscriptionsSchema = z.object({
   webhooks: z.array(operatorSubscriptionSchema),
   next: z.uuid().nullable(),
 })
-
-/** Hosts that nothing is sent to, for the operator. */
-export const blockedHostsSchema = z.object({
-  hosts: z.array(z.object({ host: z.string(), reason: z.string(), since: instant })),
-})
-
-export type BlockedHostsAnswer = z.infer<typeof blockedHostsSchema>
 
 export const rotatedSecretAnswerSchema = z.object({
   secret: z

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { measure } from './measure.ts'
 
-/** Raising one of these takes a decision record that says what the growth buys. */
+/** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 95_250,
+  productLines: 81_410,
+  testLines: 85_010,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

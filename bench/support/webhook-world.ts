@@ -133,7 +133,7 @@ export async function openWebhookWorld({
         sign: createSign({ userAgent: 'bench' }),
         idOf: createFactIds(randomBytes(32)),
         baseUrl: () => 'https://signals.example.com',
-        notify: async () => undefined,
+        mail: async () => undefined,
         now: Date.now,
         random: Math.random,
         busy: createBusyShare(),

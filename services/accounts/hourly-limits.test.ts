@@ -137,12 +137,10 @@ test('every event of an account has a limit, or a reason to have none', () => {
 const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'subscription-{subscription}': 'hourly limits of its own, held beside the subscriptions',
   'delivery-{subscription}': 'signals, and deliveries sent again, which are counted by the hour',
-  'notice-{subscription}': 'changes of state of an endpoint, once each',
   'subject-{account}.{generation}': 'openings of the account',
   'quota-{account}.{window}': 'the quota of calls',
   'chat-{account}.{window}': 'the quota of chats',
   'payment-{chain}.{contract}.{payer}.{nonce}': 'money',
-  'webhook-hosts': null,
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,

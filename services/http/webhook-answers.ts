@@ -41,7 +41,7 @@ function toReplayRow(
   }
 }
 
-const toState = ({ subscription, deliveries, at: readAt, lag, notices }: SubscriptionView) => {
+const toState = ({ subscription, deliveries, at: readAt, lag }: SubscriptionView) => {
   const { state, reason, stateSince, createdAt, replays } = subscription
   const { cursor, open, counts } = deliveries
   return {
@@ -59,7 +59,6 @@ const toState = ({ subscription, deliveries, at: readAt, lag, notices }: Subscri
     next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
     counts,
     replays: replays.map((replay) => toReplayRow(replay, deliveries)),
-    notices: notices.map(({ kind, at, since }) => ({ kind, at: isoTime(at), since: isoTime(since) })),
   }
 }
 

@@ -15,9 +15,7 @@ export interface KnowledgeOptions {
   readonly publicUrl: () => string
   /** A model that costs money, answering where none is asked for by name. */
   readonly model?: ChatModel | undefined
-  /** Any clock in milliseconds. */
-  readonly now: () => number
-  /** Told what the operator should know: pages that cannot be read, a model that gives no answer. */
+  /** Told what the operator should know: a model that gives no answer. */
   readonly report: (event: string, details: { readonly reason: string; readonly err?: unknown }) => void
 }
 
@@ -36,12 +34,8 @@ export type Knowledge = Awaited<ReturnType<typeof openKnowledge>>
 
 /** Opens the documentation, indexed in memory, for searches and questions. It knows nothing of callers. */
 export async function openKnowledge(options: KnowledgeOptions) {
-  const { folder, publicUrl, model, now, report } = options
-  const library = await openLibrary({
-    folder,
-    now,
-    report: (reason) => report('changed pages of the documentation were not taken in', { reason }),
-  })
+  const { folder, publicUrl, model, report } = options
+  const library = await openLibrary(folder)
   const writer = createWriter({
     publicUrl,
     report: (reason, err) => report('a chat model gave no answer', { reason, err }),
@@ -58,7 +52,7 @@ export async function openKnowledge(options: KnowledgeOptions) {
   return {
     readSearch: readSearchRequest,
     async search({ query, limit }: SearchRequest): Promise<SearchAnswer> {
-      const { index } = await library.current()
+      const { index } = library
       const understood = index.understand(query)
       const sections = findSections(index, understood)
       const best = sections.slice(0, limit)
@@ -68,14 +62,14 @@ export async function openKnowledge(options: KnowledgeOptions) {
     },
     readChat: (request: unknown) => readChatRequest(request, models),
     async lookUp(request: ChatRequest): Promise<Lookup> {
-      const found = research(await library.current(), request.question)
+      const found = research(library, request.question)
       const isAnswerable = found.sections.length > 0
       const isPaid = isAnswerable && request.model !== EXTRACTIVE_MODEL
       return { request, isAnswerable, isPaid, write: () => write(found, request.model) }
     },
     /** Pages in the order of their names. */
-    pages: async (): Promise<readonly DocPage[]> => [...(await library.current()).pages.values()],
-    page: async (name: string): Promise<DocPage | undefined> => (await library.current()).pages.get(name),
+    pages: async (): Promise<readonly DocPage[]> => [...library.pages.values()],
+    page: async (name: string): Promise<DocPage | undefined> => library.pages.get(name),
     close: () => library.close(),
   }
 }

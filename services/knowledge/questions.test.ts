@@ -44,7 +44,6 @@ beforeAll(async () => {
   knowledge = await openKnowledge({
     folder: DOCS,
     publicUrl: () => '',
-    now: () => 0,
     report: () => undefined,
   })
   scores = await scoreQuestions(knowledge, labelledQuestions())

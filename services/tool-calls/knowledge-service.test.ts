@@ -41,7 +41,6 @@ beforeEach(async () => {
   knowledge = await openKnowledge({
     folder,
     publicUrl: () => 'https://signals.example',
-    now: () => 0,
     report: () => undefined,
     model: {
       name: 'big',

@@ -12,6 +12,7 @@ export type {
   DispatchMetrics,
 } from './dispatch/dispatcher-options.ts'
 export { relaySignals } from './dispatch/signal-relay.ts'
+export { createBlockList } from './sending/blocked-hosts.ts'
 export { createEgressGuard } from './sending/egress-guard.ts'
 export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
@@ -20,7 +21,6 @@ export { createSign } from './sending/sign.ts'
 export { Matcher } from './signals/matcher.ts'
 export type { RequestedReplay } from './state/subscription-state.ts'
 export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
-export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export type { ChangeRequest } from './subscriptions/change-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {

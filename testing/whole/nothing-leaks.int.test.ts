@@ -301,7 +301,7 @@ async function useWebhooks(key: string): Promise<void> {
   ])
     await ask(path, { bearer: key })
   const stop = { reason: 'complaints' }
-  for (const path of ['/operator/webhooks', `/operator/webhooks/${String(id)}`, '/operator/webhook-hosts'])
+  for (const path of ['/operator/webhooks', `/operator/webhooks/${String(id)}`])
     await ask(path, { headers: asOperator })
   await ask(`/operator/webhooks/${String(id)}/stop`, { headers: asOperator, body: stop })
   await make({ url, events })

@@ -240,7 +240,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     holder,
     directory: createSubscriptionDirectory({ index, owners, now, sleep, signal }),
     baseUrl: publicUrl,
-    notify: nothing,
+    mail: nothing,
     now,
     elapsed: time.now,
     random: random.next,

@@ -319,7 +319,6 @@ class WebhookSubscription(TypedDict):
     next_attempt_at: Optional[str]
     counts: Dict[str, int]
     replays: List[dict]
-    notices: List[Dict[str, str]]
     secrets_signing: int
     warnings: List[str]
 

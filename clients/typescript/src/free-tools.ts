@@ -161,7 +161,6 @@ export interface WebhookSubscription {
     readonly skipped: number
   }
   readonly replays: readonly WebhookReplay[]
-  readonly notices: readonly { readonly kind: string; readonly at: string; readonly since: string }[]
   readonly secrets_signing: number
   readonly warnings: readonly string[]
 }

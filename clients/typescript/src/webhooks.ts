@@ -7,7 +7,7 @@ export interface Webhook {
   /** The same over all tries and replays: remember by it what was done. */
   readonly delivery_id: string
   readonly created_at: string
-  /** From 1 without gaps, per subscription; absent in tests and notices. */
+  /** From 1 without gaps, per subscription; absent in tests. */
   readonly sequence?: number
   /** A sample that was asked for: nothing is to be done with it. */
   readonly test?: boolean

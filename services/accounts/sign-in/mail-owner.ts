@@ -1,4 +1,3 @@
-import { isServiceError } from '../../../contracts/errors.ts'
 import type { AccountDeps } from '../account-deps.ts'
 import type { Mail, Mailer } from '../mail/mailer.ts'
 import type { PostOffice } from './post-office.ts'
@@ -6,11 +5,9 @@ import type { PostOffice } from './post-office.ts'
 /**
  * Mails the owner of an account. Nothing happens where the account has no address, or the service no mail server.
  *
- * @returns milliseconds after which there is room, where the account's hour is full or too many mails are under way: the
- * mail was not sent then
- * @throws ServiceError of the store
+ * @throws ServiceError `rate_limited` where the account's hour is full or too many mails are under way; of the store
  */
-export type MailOwner = (accountId: string, mail: Omit<Mail, 'to'>) => Promise<number | undefined>
+export type MailOwner = (accountId: string, mail: Omit<Mail, 'to'>) => Promise<void>
 
 export function createMailOwner({
   log,
@@ -23,17 +20,11 @@ export function createMailOwner({
 }): MailOwner {
   return async (accountId, mail) => {
     const { isOpen, generation, sealedEmail } = await log.load(accountId)
-    if (mailer.isShown || !isOpen || sealedEmail === null) return undefined
-    try {
-      // Before it is counted: a mail that finds no place uses up nothing of the hour.
-      postOffice.requireRoom()
-      await log.execute(accountId, { correlationId: accountId, actor: 'notices' }, () => [{ kind: 'Mail' }])
-      const to = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
-      await postOffice.send({ ...mail, to }, `notice to account ${accountId}`)
-      return undefined
-    } catch (error) {
-      if (isServiceError(error, 'rate_limited')) return 1_000 * Number(error.details?.['retry_after_s'] ?? 60)
-      throw error
-    }
+    if (mailer.isShown || !isOpen || sealedEmail === null) return
+    // Before it is counted: a mail that finds no place uses up nothing of the hour.
+    postOffice.requireRoom()
+    await log.execute(accountId, { correlationId: accountId, actor: 'notices' }, () => [{ kind: 'Mail' }])
+    const to = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
+    await postOffice.send({ ...mail, to }, `notice to account ${accountId}`)
   }
 }

@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import {
-  type BlockedHostsAnswer,
-  blockedHostsSchema,
   type OperatorSubscription,
   operatorSubscriptionSchema,
   operatorSubscriptionsSchema,
@@ -33,63 +31,31 @@ const REASON = {
   example: 'complaints of the receiver',
 } as const
 
-/** Stops or allows a subscription, named by its id, or else a host. */
+/** Stops or allows a subscription. */
 const changeCommand = (
   what: 'stop' | 'allow',
-  told: Pick<Command, 'name' | 'summary' | 'notes' | 'examples'>,
+  named: Pick<Command, 'name' | 'summary' | 'examples'>,
 ): Command =>
   operatorCommand({
-    ...told,
-    operand: { name: 'subscription_id_or_host', read: (_name, text) => text },
+    ...named,
+    operand: { name: 'subscription_id', read: requireId },
     flags: { reason: REASON },
-    async act({
-      requests,
-      flags: { reason },
-      operand: target,
-    }): Promise<OperatorSubscription | BlockedHostsAnswer> {
-      if (z.uuid().safeParse(target.toLowerCase()).success) {
-        const path = `/operator/webhooks/${target.toLowerCase()}/${what}`
-        return requests.post(path, { reason }, operatorSubscriptionSchema)
-      }
-      const path = `/operator/webhook-hosts/${what === 'stop' ? 'block' : 'allow'}`
-      return requests.post(path, { host: target, reason }, blockedHostsSchema)
-    },
-    words: (answer) => ('hosts' in answer ? hostLines(answer) : linesOf(answer)),
+    act: ({ requests, flags: { reason }, operand: id }) =>
+      requests.post(`/operator/webhooks/${id}/${what}`, { reason }, operatorSubscriptionSchema),
+    words: linesOf,
   }) as Command
 
 const stopCommand = changeCommand('stop', {
   name: 'webhooks stop',
-  summary:
-    'Stops a subscription, or everything that is sent to a host. Only `webhooks allow` lifts it, and nothing is lost.',
-  notes: [
-    'A name stands for all names below it as well. Tests and new subscriptions are refused at a host that is stopped.',
-  ],
-  examples: [
-    'signal webhooks stop 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --reason complaints',
-    'signal webhooks stop bot.example.com --reason complaints',
-  ],
+  summary: 'Stops a subscription. Only `webhooks allow` lifts it, and nothing is lost.',
+  examples: ['signal webhooks stop 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --reason complaints'],
 })
 
 const allowCommand = changeCommand('allow', {
   name: 'webhooks allow',
-  summary:
-    'Lifts a stop: a subscription is then paused, and its owner may resume it; a host gets everything again.',
-  examples: ['signal webhooks allow bot.example.com --reason cleared'],
+  summary: 'Lifts a stop: the subscription is then paused, and its owner may resume it.',
+  examples: ['signal webhooks allow 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --reason cleared'],
 })
-
-const hostsCommand = operatorCommand({
-  name: 'webhooks hosts',
-  summary: 'Writes the hosts that nothing is sent to, one JSON object a line.',
-  examples: ['signal webhooks hosts'],
-  async *act({ requests }) {
-    yield* (await requests.get('/operator/webhook-hosts', {}, blockedHostsSchema)).hosts
-  },
-})
-
-const hostLines = ({ hosts }: BlockedHostsAnswer): string =>
-  hosts.length === 0
-    ? 'no host is stopped\n'
-    : hosts.map(({ host, since, reason }) => `${host}  since ${since}: ${reason}\n`).join('')
 
 function linesOf(webhook: OperatorSubscription): string {
   const { state, reason, state_since: since, cursor, lag, counts } = webhook
@@ -106,10 +72,4 @@ function linesOf(webhook: OperatorSubscription): string {
   return `${lines.join('\n')}\n`
 }
 
-export const webhookCommands: readonly Command[] = [
-  listCommand,
-  showCommand,
-  stopCommand,
-  allowCommand,
-  hostsCommand,
-]
+export const webhookCommands: readonly Command[] = [listCommand, showCommand, stopCommand, allowCommand]

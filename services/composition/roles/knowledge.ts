@@ -26,7 +26,6 @@ export async function openDocumentation(deps: CallerDeps) {
       baseUrl === undefined || model === undefined
         ? undefined
         : createOpenAiModel({ baseUrl, model, apiKey }),
-    now: Date.now,
     report: (event, details) => log.warn(details, event),
   })
   onClose(async () => knowledge.close())

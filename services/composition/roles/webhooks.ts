@@ -8,7 +8,7 @@ import { pacedReads } from '../../log/pacer.ts'
 import { createBusyShare } from '../../runtime/async/busy-share.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
-  createBlockedHosts,
+  createBlockList,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,
@@ -39,7 +39,7 @@ export function openWebhooks(deps: CallerDeps) {
   const { store, cache, idOf } = platform
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
   const common = { ...platform.basics, signal, report, baseUrl: publicUrl }
-  const { hosts, guard, sender, sign } = openSending(deps, common)
+  const { guard, sender, sign } = openSending(deps)
   const owners = createSubscriberAccounts({
     ...common,
     index: projector && createAccountIndex(projector),
@@ -59,10 +59,7 @@ export function openWebhooks(deps: CallerDeps) {
     looking,
     mailOwner: (accountId, mail) => deps.accounts.mailOwner(accountId, mail),
     takeUnasked: createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
-    async checkUrl(url) {
-      await hosts.refresh()
-      return guard.checkReachable(url)
-    },
+    checkUrl: (url) => guard.checkReachable(url),
     sync: (id) => worker.dispatcher.sync(id),
   })
   const worker = openWorker(deps, {
@@ -71,7 +68,7 @@ export function openWebhooks(deps: CallerDeps) {
     owners,
     sender,
     sign,
-    notify: (subscription, kind) => subscriptions.notify(subscription, kind),
+    mail: subscriptions.mail,
   })
   const { dispatcher, digests, leases } = worker
   const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
@@ -82,7 +79,6 @@ export function openWebhooks(deps: CallerDeps) {
   const server: NonNullable<ServerOptions['webhooks']> = {
     subscriptions,
     queries: createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl }),
-    hosts,
     coverage,
     identify: deps.accounts.identify,
     now: Date.now,
@@ -97,8 +93,7 @@ export function openWebhooks(deps: CallerDeps) {
     digestProblems: () => digests.problems(),
     /** Begins to send; resolves when what was under way has ended. */
     async run(until: AbortSignal): Promise<void> {
-      await hosts.refresh()
-      const work: Promise<void>[] = [hosts.follow(until)]
+      const work: Promise<void>[] = []
       // Over NATS the process that records tells those that send; within a process the sender has to tell itself.
       if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher))
         work.push(relay(deps, until))
@@ -108,16 +103,14 @@ export function openWebhooks(deps: CallerDeps) {
   }
 }
 
-/** Signs and sends, to public addresses only, and to none that the operator has stopped. */
-function openSending({ settings, version }: CallerDeps, common: Parameters<typeof createBlockedHosts>[0]) {
-  const hosts = createBlockedHosts(common)
+/** Signs and sends, to public addresses only, and to none that the operator has blocked. */
+function openSending({ settings, version }: CallerDeps) {
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
-    isBlocked: (host) => hosts.isBlocked(host),
+    isBlocked: createBlockList(settings.WEBHOOK_BLOCKED_HOSTS),
     ownHosts: ownHosts(settings),
   })
   return {
-    hosts,
     guard,
     sender: createGuardedSender({ guard, now: Date.now }),
     sign: createSign({ userAgent: `signal-service/${version}` }),
@@ -160,7 +153,7 @@ function openWorker(
   deps: CallerDeps,
   common: Pick<
     DispatcherOptions,
-    'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'notify'
+    'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'mail'
   > &
     Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
 ) {

@@ -133,7 +133,6 @@ export function webhookPage(look: WebhookLook): Page {
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>${shortened(webhook.url)}</h1>
 <p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)}${webhook.reason !== null && html`: ${webhook.reason}`}</p>
-${webhook.notices.length > 0 && html`<p class="dim">You were told: ${webhook.notices.map(({ kind, at }, n) => html`${n > 0 && ', '}${kind.replaceAll('_', ' ')} ${time(at)}`)}.</p>`}
 ${secret !== undefined && note(html`<p><strong>${secret.about}</strong> It is shown this once: your receiver needs it to check what comes.</p>${copyable(secret.text, 'The secret')}`, 'good')}
 ${tested !== undefined && testedNote(tested)}
 ${refusalNote(state.refusal)}

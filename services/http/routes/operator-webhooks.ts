@@ -1,22 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
 import {
-  type BlockedHostsAnswer,
-  blockedHostsSchema,
   operatorSubscriptionSchema,
   operatorSubscriptionsSchema,
 } from '../../../contracts/webhook-answers.ts'
-import type { BlockedHosts, Subscriptions } from '../../webhooks/index.ts'
+import type { Subscriptions } from '../../webhooks/index.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-answers.ts'
 import { subscriptionParams } from './webhook-requests.ts'
 
 export interface OperatorWebhookRoutesOptions {
   readonly subscriptions: Subscriptions
-  readonly hosts: BlockedHosts
 }
 
 const listSchema = z.strictObject({
@@ -28,15 +24,13 @@ const reasonSchema = z.strictObject({
   reason: z.string().trim().min(1).max(120),
 })
 
-const hostSchema = reasonSchema.extend({ host: z.string().trim().min(1).max(LIMITS.webhookHostCharacters) })
-
 /**
  * Subscriptions for the operator, under `/operator`: by the owner's socket or with the operator's token. Their
  * addresses are not shown beyond their origin.
  */
 export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   OperatorWebhookRoutesOptions & { readonly operatorToken: string | undefined }
-> = async (app, { subscriptions, hosts, operatorToken }) => {
+> = async (app, { subscriptions, operatorToken }) => {
   useOperatorOnly(app, operatorToken)
 
   const list = { querystring: listSchema, response: { 200: operatorSubscriptionsSchema } }
@@ -59,22 +53,5 @@ export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   app.post('/operator/webhooks/:id/allow', { schema: changing }, async ({ id, params, body }) => {
     const reason = `allowed again by the operator, to be resumed: ${body.reason}`
     return toOperatorSubscription(await subscriptions.allow(params.id, reason, operatorOrigin({ id })))
-  })
-
-  const hostsAnswer = async (): Promise<BlockedHostsAnswer> => ({
-    hosts: (await hosts.list()).map(({ host, reason, since }) => ({ host, reason, since: isoTime(since) })),
-  })
-  const listed = { response: { 200: blockedHostsSchema } }
-  app.get('/operator/webhook-hosts', { schema: listed }, hostsAnswer)
-
-  const changingHost = { ...listed, body: hostSchema }
-  app.post('/operator/webhook-hosts/block', { schema: changingHost }, async ({ id, body }) => {
-    await hosts.block(body.host, body.reason, operatorOrigin({ id }))
-    return hostsAnswer()
-  })
-
-  app.post('/operator/webhook-hosts/allow', { schema: changingHost }, async ({ id, body }) => {
-    await hosts.allow(body.host, body.reason, operatorOrigin({ id }))
-    return hostsAnswer()
   })
 }

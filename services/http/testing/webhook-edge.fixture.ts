@@ -22,7 +22,7 @@ import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import {
-  createBlockedHosts,
+  createBlockList,
   createDeliveryQueries,
   createEgressGuard,
   createSign,
@@ -121,10 +121,9 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     mailer: { send: async ({ text }) => void (mail = text), close: async () => undefined },
     publicUrl: () => 'https://signals.example.com',
   })
-  const hosts = createBlockedHosts(parts)
   const guard = createEgressGuard({
     allowPrivate,
-    isBlocked: (host) => hosts.isBlocked(host),
+    isBlocked: createBlockList(['blocked.example.com']),
     ownHosts: ['signals.example.com'],
     resolve: async (name) => (name === 'bot.example.com' ? [{ address: '93.184.215.14', family: 4 }] : []),
   })
@@ -135,10 +134,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     index: createSubscriptionIndex(projector),
     owners: createSubscriberAccounts({ ...parts, index }),
     looking,
-    async checkUrl(url) {
-      await hosts.refresh()
-      return guard.checkReachable(url)
-    },
+    checkUrl: (url) => guard.checkReachable(url),
     sender: sender ?? {
       async send(request) {
         sent.push(request)
@@ -167,7 +163,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
       webhooks: {
         subscriptions,
         queries,
-        hosts,
         now,
         coverage,
         identify: accounts.identify,

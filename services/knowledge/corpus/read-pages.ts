@@ -18,12 +18,10 @@ export interface DocPage {
   readonly markdown: string
 }
 
-/** A page's file as it lay there when it was looked at. */
+/** A page's file. */
 interface PageFile {
   readonly name: string
   readonly path: string
-  readonly size: number
-  readonly changedAt: number
 }
 
 /** Names that pages may have; what else lies in the folder is no page. */
@@ -62,20 +60,14 @@ export async function listFolder(folder: string): Promise<DocsFolder> {
 }
 
 async function fileAt(name: string, path: string): Promise<PageFile> {
-  const { size, mtimeMs: changedAt } = await stat(path)
+  const { size } = await stat(path)
   if (size > LIMITS.docsPageBytes) {
     throw new ServiceError('internal_error', {
       message: `${path} has ${size} bytes, and at most ${LIMITS.docsPageBytes} are read`,
     })
   }
-  return { name, path, size, changedAt }
+  return { name, path }
 }
-
-/** Tells two states of a folder apart without reading the pages. */
-export const stampOf = ({ pages, asked }: DocsFolder): string =>
-  [...pages, ...(asked === undefined ? [] : [asked])]
-    .map(({ name, size, changedAt }) => `${name} ${size} ${changedAt}`)
-    .join('\n')
 
 export const readPages = ({ pages }: DocsFolder): Promise<DocPage[]> =>
   Promise.all(pages.map(async ({ name, path }) => docPage(name, await readFile(path, 'utf8'))))

@@ -3,12 +3,21 @@ import { parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { instantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { parseHost } from '../http/parse-host.ts'
 
 export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
   z
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(item).min(1).max(500))
+
+/** A name or an address, as addresses of webhooks have it. */
+export const hostSetting = z.string().transform((text, context) => {
+  const host = parseHost(text)
+  if (host !== undefined) return host
+  context.addIssue({ code: 'custom', message: 'must be a name as bot.example.com, or an address' })
+  return z.NEVER
+})
 
 /** Digits as people write them: no blanks, signs or exponents. */
 export const decimal = (pattern: RegExp) =>

@@ -8,6 +8,7 @@ import { defineSettings } from './setting-definition.ts'
 import {
   decimal,
   eventStoreUrl,
+  hostSetting,
   instant,
   listOf,
   listOrAll,
@@ -224,6 +225,11 @@ export const SETTINGS = defineSettings({
     isSwitch: true,
     help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
     example: 'true',
+  },
+  WEBHOOK_BLOCKED_HOSTS: {
+    schema: listOf(hostSetting).default([]),
+    help: 'Hosts that nothing is sent to, nor to names below them; separated by commas. Default: none.',
+    example: 'bot.example.com,203.0.113.7',
   },
   LLM_BASE_URL: {
     schema: url(['http:', 'https:']),

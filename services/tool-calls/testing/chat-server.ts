@@ -43,7 +43,6 @@ const service = createKnowledgeService({
   knowledge: await openKnowledge({
     folder: docs,
     publicUrl: () => '',
-    now: Date.now,
     report: (event) => process.stderr.write(`${event}\n`),
     // Each answer tells itself from every other, as those of a real model do.
     model: { name: 'serial', complete: async () => `Answer ${randomUUID()} [1].` },

@@ -9,14 +9,12 @@ import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
 import type { Effect, EndpointItem, Input } from './endpoint-state.ts'
-import type { OwnerNotices } from './owner-notices.ts'
 
 /** Effects that read or write the log; the result of each is an input of the endpoint. */
-export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' }>
+export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' }>
 
 export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
-  readonly notices: OwnerNotices
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
 }
 
@@ -50,7 +48,6 @@ const worksOf = (options: CarryOutOptions): Works => ({
   drain: (endpoint) => drain(options, endpoint),
   seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
   say: (endpoint, { change }) => say(options, endpoint, change),
-  next_notice: (endpoint) => tellOwner(options, endpoint),
 })
 
 async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
@@ -116,17 +113,6 @@ async function say(
   metrics?.endpoint?.(change.kind)
   const subscription = await endpoints.say(endpoint.state.subscription, change)
   return { kind: 'said', subscription, change }
-}
-
-/** Sends the notices that are due. @returns when the next one is */
-async function tellOwner({ notices, now }: CarryOutOptions, endpoint: Endpoint): Promise<Input | undefined> {
-  for (;;) {
-    const { subscription } = endpoint.state
-    const next = await notices.next(subscription)
-    if (next === undefined) return undefined
-    if (next.at > now()) return { kind: 'notice_next', at: next.at }
-    await notices.notify(subscription, next.kind)
-  }
 }
 
 /** The input of an endpoint after an effect failed. */

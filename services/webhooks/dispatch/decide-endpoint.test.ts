@@ -126,10 +126,13 @@ describe('given an endpoint whose logs are not read yet', () => {
     expect(wake(WALL - 86_400_000)).toEqual({ kind: 'wake', atMs: 6_000, timer })
   })
 
-  test('when it is degraded, it is probed, and its owner is told; nothing is read for it', () => {
+  test('when it is degraded, it is probed, and its owner mailed after an hour; nothing is read for it', () => {
     const { state, effects } = decideEndpoint(loading, loaded({ state: 'degraded' }), now())
     expect(state.health.state).toBe('degraded')
-    expect(kinds(effects)).toEqual(['wake', 'next_notice'])
+    expect(kinds(effects)).toEqual(['wake', 'wake'])
+    expect(effects).toContainEqual(
+      expect.objectContaining({ timer: { kind: 'mail', since: expect.any(Number) } }),
+    )
   })
 
   test('when it was paused meanwhile, nothing is done; when it was removed, it is closed', () => {
@@ -306,7 +309,7 @@ describe('given a degraded endpoint', () => {
       { kind: 'said', subscription: active, change },
       now(),
     )
-    expect([mayBegin(state), effects]).toEqual([true, [{ kind: 'next_notice' }, { kind: 'read' }]])
+    expect([mayBegin(state), effects]).toEqual([true, [{ kind: 'read' }]])
   })
 })
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { changeOf, isSending, type Subscription } from '../state/subscription-state.ts'
+import { isSending, type Subscription } from '../state/subscription-state.ts'
 import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,
@@ -10,7 +10,7 @@ import {
   close,
   fallBehind,
   goOn,
-  NOTICE_AGAIN_MS,
+  mailLater,
   probeOrWait,
   read,
   readLater,
@@ -54,8 +54,6 @@ const HANDLERS: Handlers<Input> = {
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
-  notice_next: (state, { at }, now) =>
-    act(state, wake(now, Math.max(0, at - now.wallMs), { kind: 'next_notice' })),
   read: afterReading,
   joined: (state, { cursor: readFrom }) =>
     act({ ...state, source: 'tail', behindSinceMs: undefined, isReading: false, readFrom }),
@@ -79,7 +77,7 @@ const TIMERS: Handlers<Timer> = {
   drain: (state) => (state.phase === 'draining' ? act(state, { kind: 'drain' }) : act(state)),
   seek: (state, _, now) => seek(state, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
-  next_notice: (state) => act(state, { kind: 'next_notice' }),
+  mail: (state, { since }) => act(state, ...(isFailingSince(state, since) ? [MAIL] : [])),
 }
 
 /** The next state of an endpoint after an input. Pure: all work is an effect. */
@@ -140,10 +138,9 @@ function afterLoading(
       })
     : []
   const probed = newest.state === 'degraded' ? scheduleProbe(state, now) : act(state)
-  const told: Effect[] = changeOf(newest) === undefined ? [] : [{ kind: 'next_notice' }]
   const isMovedAgain = (newest.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
-  const ready = andThen(probed, (next) => act(next, ...retries, ...told))
+  const ready = andThen(probed, (next) => act(next, ...retries, ...mailLater(next, now)))
   const isReadFor = state.health.state === 'active'
   return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
 }
@@ -176,10 +173,7 @@ function afterOwner(state: EndpointState, known: Subscription, now: Situation): 
   const isMoved = known.moved !== subscription.moved || isElsewhere
   const hasRecovered = known.state === 'degraded' && health.state === 'active'
   const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
-  if (!isSending(subscription)) {
-    const told: Effect[] = subscription.state === 'stopped' ? [{ kind: 'next_notice' }] : []
-    return andThen(fallBehind(state, now), (next) => act(next, ...told))
-  }
+  if (!isSending(subscription)) return fallBehind(state, now)
   if (isResumed && (isMoved || !hasRecovered)) {
     // Nothing is begun before the delivery log has it: what is begun would have numbers that a moved cursor gives
     // to others.
@@ -322,8 +316,10 @@ function afterSaying(
   now: Situation,
 ): Decision {
   const told = afterSubscription(before, subscription, now)
-  const noticed = andThen(told, (state) => act(state, { kind: 'next_notice' }))
-  return change.kind === 'recovered' ? andThen(noticed, (state) => readOn(state, now)) : noticed
+  if (change.kind === 'recovered') return andThen(told, (state) => readOn(state, now))
+  return andThen(told, (state) =>
+    act(state, ...(change.kind === 'disabled' ? [MAIL] : mailLater(state, now))),
+  )
 }
 
 function afterFailure(
@@ -331,8 +327,7 @@ function afterFailure(
   what: Extract<Input, { kind: 'failed' }>['what'],
   now: Situation,
 ): Decision {
-  if (what !== 'read')
-    return act(before, wake(now, what === 'next_notice' ? NOTICE_AGAIN_MS : AGAIN_MS, { kind: what }))
+  if (what !== 'read') return act(before, wake(now, AGAIN_MS, { kind: what }))
   const state = { ...before, isReading: false, readAtMs: now.nowMs + AGAIN_MS }
   if (state.health.state === 'active') return readLater(state)
   return scheduleProbe({ ...state, isProbeDue: false }, now, AGAIN_MS)
@@ -343,6 +338,11 @@ function afterStray(state: EndpointState, now: Situation): Decision {
   if (state.health.state === 'degraded') return scheduleProbe(state, now)
   return andThen(fallBehind({ ...state, readAtMs: 0, isReadDue: false }, now), read)
 }
+
+const MAIL: Effect = { kind: 'mail' }
+
+const isFailingSince = ({ subscription: { state, stateSince } }: EndpointState, since: number): boolean =>
+  state === 'degraded' && stateSince === since
 
 export const sequenceOf = (item: EndpointItem): number => {
   if (item.kind === 'first') return item.matched.sequence

@@ -19,7 +19,6 @@ import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } 
 import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
 import { writeDownQuiet } from './journals.ts'
 import { LogReader, type SignalSink } from './log-reader.ts'
-import { createOwnerNotices } from './owner-notices.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
 const CATCH_UP_PER_SECOND = 500
@@ -91,7 +90,6 @@ export class DispatchEngine {
     this.#carryOut = createCarryOut({
       ...options,
       endpoints: this.#endpoints,
-      notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
     })
   }
@@ -142,8 +140,9 @@ export class DispatchEngine {
       case 'drain':
       case 'seek':
       case 'say':
-      case 'next_notice':
         return this.#inBackground(this.#follow(endpoint, effect))
+      case 'mail':
+        return this.#inBackground(this.#options.mail(endpoint.state.subscription))
       case 'drop_queue':
       case 'drop_replays':
       case 'retry':

@@ -1,4 +1,3 @@
-import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
@@ -61,8 +60,8 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly newId: () => string
   /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Notifies the owner of an endpoint at the owner's other endpoints; repeated until it resolves, and after a crash. */
-  readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
+  /** Mails the owner of an endpoint that fails, or is disabled: once, and at best. */
+  readonly mail: (subscription: Subscription) => Promise<void>
   /** Monotonic clock, milliseconds; all waiting is measured by it. */
   readonly elapsed?: () => number
   /** Share of its time that this process was at work since the last call; without it there is time for all. */

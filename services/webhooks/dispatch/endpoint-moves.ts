@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { sentThrough } from '../deliveries/delivery-state.ts'
 import type { RequestedReplay } from '../state/subscription-state.ts'
 import { probeAt } from './decide-attempt.ts'
@@ -15,7 +16,8 @@ import {
 
 /** Pause before a failed effect is retried, and before an endpoint without a target is looked at. */
 export const AGAIN_MS = 5_000
-export const NOTICE_AGAIN_MS = 60_000
+/** An endpoint that has failed for so long is worth a mail. */
+const MAIL_AFTER_MS = HOUR_MS
 /** A degraded endpoint that has nothing to be probed with is looked at again after this. */
 export const NOTHING_TO_PROBE_MS = 60_000
 /** An endpoint that is behind is read for when it has fewer than this left. */
@@ -36,6 +38,13 @@ export const wake = ({ nowMs }: Situation, inMs: number, timer: Timer): Effect =
   atMs: nowMs + inMs,
   timer,
 })
+
+/** Waits until a failing endpoint has failed for long enough to mail its owner. After that time, a former holder has done so. */
+export function mailLater({ subscription }: EndpointState, now: Situation): Effect[] {
+  const { state, stateSince: since } = subscription
+  const inMs = since + MAIL_AFTER_MS - now.wallMs
+  return state === 'degraded' && inMs > 0 ? [wake(now, inMs, { kind: 'mail', since })] : []
+}
 
 /** Puts a delivery that was asked for again in front of the others, unless its owner asked for no more of them. */
 export const backInFront = (

@@ -75,7 +75,9 @@ export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
   | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
   | { readonly kind: 'probe' | 'rest'; readonly atMs: number }
-  | { readonly kind: 'read' | 'load' | 'drain' | 'seek' | 'next_notice' }
+  | { readonly kind: 'read' | 'load' | 'drain' | 'seek' }
+  /** It has failed for an hour, where it still does since then. Unix milliseconds. */
+  | { readonly kind: 'mail'; readonly since: number }
   | { readonly kind: 'say'; readonly change: Change }
 
 /** An input of the state machine of an endpoint. */
@@ -94,7 +96,6 @@ export type Input =
   /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
-  | { readonly kind: 'notice_next'; readonly at: number }
   | { readonly kind: 'timer'; readonly timer: Timer }
   /** A stretch of the log was read for it. */
   | { readonly kind: 'read'; readonly cursor: DeliveryCursor; readonly found: number }
@@ -110,7 +111,7 @@ export type Input =
       readonly missing: readonly string[]
     }
   /** Something could not be done, and is tried again. */
-  | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'read' | 'next_notice' }
+  | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'read' }
   | { readonly kind: 'failed_to_say'; readonly change: Change }
   | { readonly kind: 'written' }
   | { readonly kind: 'lost' }
@@ -146,7 +147,8 @@ export type Effect =
   | { readonly kind: 'drain' }
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
   | { readonly kind: 'say'; readonly change: Change }
-  | { readonly kind: 'next_notice' }
+  /** Mails the owner what the subscription says. */
+  | { readonly kind: 'mail' }
   | { readonly kind: 'close' }
 
 export interface Decision {

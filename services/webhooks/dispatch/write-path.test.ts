@@ -1,7 +1,7 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { START } from '../../../contracts/position.ts'
-import { deliveryStream, noticeStream, subscriptionStream } from '../../../contracts/streams.ts'
+import { deliveryStream, subscriptionStream } from '../../../contracts/streams.ts'
 import { SubscriptionChanged, SubscriptionCreated } from '../../../contracts/subscription-events.ts'
 import type { FaultyWorld } from '../../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -10,7 +10,6 @@ import { openDeliveryLog } from '../deliveries/delivery-log.ts'
 import { aFilter } from '../signals/testing/signal-log.fixture.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { createEndpointLog } from './endpoint-log.ts'
-import { createOwnerNotices } from './owner-notices.ts'
 
 const subscriptionId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c57'
 const META = { correlationId: 'given', actor: 'test' }
@@ -65,27 +64,6 @@ describeWritePath(
         const event = newEvent(SubscriptionChanged, { id: world.newId(), data, meta: META })
         return world.others.append(stream, [event], { expected: subscription.revision })
       },
-    }
-  },
-)
-
-describeWritePath(
-  'the notice to the owner of an endpoint',
-  { isBounded: true, onConflict: 'decides anew' },
-  async (world) => {
-    const subscription = await subscribed(world)
-    const stream = noticeStream(subscriptionId)
-    const noticesOver = (store: EventStore) =>
-      createOwnerNotices({ ...partsOf(world, store), notify: async () => undefined })
-    return {
-      write: () => noticesOver(world.store).notify(subscription, 'degraded_1h'),
-      async recorded() {
-        let count = 0
-        for await (const { data } of world.others.read(stream))
-          if (data['kind'] === 'degraded_1h' && data['stage'] === 'begun') count += 1
-        return count
-      },
-      interfere: () => noticesOver(world.others).notify(subscription, 'degraded_24h'),
     }
   },
 )

@@ -7,7 +7,7 @@ export interface ReceivedWebhook {
   /** The same over all tries and replays: what is done once is remembered by it. */
   readonly delivery_id: string
   readonly created_at: string
-  /** From 1 without gaps, per subscription; absent in tests and notices. */
+  /** From 1 without gaps, per subscription; absent in tests. */
   readonly sequence?: number
   /** A sample that was asked for: nothing is to be done with it. */
   readonly test?: boolean

@@ -20,7 +20,7 @@ export interface SignedDelivery {
   readonly body: Uint8Array
   /** When it is sent, Unix milliseconds: every attempt has its own time, or receivers would refuse a late one. */
   readonly at: number
-  /** Absent for what is not of the subscription's sequence: tests and notices. */
+  /** Absent for tests, which are not of the subscription's sequence. */
   readonly sequence?: number | undefined
   /** From 1. */
   readonly attempt: number

@@ -77,7 +77,6 @@ describe('a subscription', () => {
       sending: { perSecond: null, inOrder: false },
       state: 'active',
       reason: null,
-      hasRecovered: false,
       stateSince: AT,
       createdAt: AT,
       changedAt: AT,

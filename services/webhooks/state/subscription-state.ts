@@ -1,6 +1,5 @@
 import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type {
   ReplayScope,
@@ -44,8 +43,6 @@ export interface Subscription extends JsonObject {
   readonly state: SubscriptionState
   /** Why it is paused, degraded, disabled or stopped. */
   readonly reason: string | null
-  /** It is active because its endpoint took a delivery again. */
-  readonly hasRecovered: boolean
   /** Since when it is in this state. */
   readonly stateSince: number
   readonly generation: number
@@ -86,13 +83,6 @@ export const SUBSCRIPTION_EVENTS = [
 /** States in which signals are sent; a degraded endpoint is only probed. */
 export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'
 
-/** The change that its endpoint is in, or the operator made; undefined where its owner made it, or there was none. */
-export const changeOf = ({ state, hasRecovered }: Subscription): NoticeKind | undefined => {
-  if (state === 'degraded') return 'failing'
-  if (state === 'disabled' || state === 'stopped') return 'disabled'
-  return state === 'active' && hasRecovered ? 'recovered' : undefined
-}
-
 const REPLAYS_KEPT = 10
 
 /** The subscription after an event of its stream; what it was for events of others; undefined before its creation. */
@@ -108,7 +98,6 @@ export function evolveSubscription(
       ...data,
       state: 'active',
       reason: null,
-      hasRecovered: false,
       stateSince: at,
       secrets: [{ generation, sealed: sealedSecret, signsUntil: null }],
       filters: [{ after: startAfter, filter }],
@@ -154,7 +143,7 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
     case 'SubscriptionDegraded':
       return { state: 'degraded', reason: event.data.reason }
     case 'SubscriptionRecovered':
-      return { state: 'active', reason: null, hasRecovered: true }
+      return { state: 'active', reason: null }
     case 'SubscriptionDisabled': {
       const { by, reason } = event.data
       return { state: by === 'operator' ? 'stopped' : 'disabled', reason }
@@ -164,7 +153,7 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
     case 'SubscriptionResumed': {
       const { after } = event.data
       const moved = after === null ? before.moved : { revision: event.revision, after }
-      return { state: 'active', reason: null, hasRecovered: false, moved }
+      return { state: 'active', reason: null, moved }
     }
     case 'ReplayRequested': {
       const { subscriptionId: _own, ...window } = event.data

@@ -1,20 +1,9 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import type { NoticeKind } from '../../../contracts/notice-events.ts'
-import { noticeStream } from '../../../contracts/streams.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
-
-/** A notice that the owner got about an endpoint. Unix milliseconds. */
-export interface ToldNotice {
-  readonly kind: NoticeKind
-  readonly at: number
-  /** When the endpoint was degraded or disabled. */
-  readonly since: number
-}
 
 /** The backlog after a cursor. */
 export interface Lag {
@@ -36,12 +25,7 @@ export interface SubscriptionView {
   readonly at: number
   /** Null where it was not looked at: looking through the log costs more than all the rest. */
   readonly lag: Lag | null
-  /** Newest first. */
-  readonly notices: readonly ToldNotice[]
 }
-
-/** Notices that are shown; each has two events. */
-const NOTICES_SHOWN = 10
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
 export async function findOwn({ log }: SubscriptionDeps, accountId: string, subscriptionId: string) {
@@ -64,7 +48,6 @@ export async function findOwn({ log }: SubscriptionDeps, accountId: string, subs
 export async function viewOf(deps: SubscriptionDeps, subscription: Subscription): Promise<SubscriptionView> {
   const url = await openUrl(deps.owners, subscription)
   const deliveries = await deps.deliveries.load(subscription)
-  const notices = await noticesOf(deps, subscription.subscriptionId)
   return {
     subscription,
     url,
@@ -72,11 +55,10 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
     deliveries,
     at: deps.now(),
     lag: null,
-    notices,
   }
 }
 
-/** The operator's view, without the address; after the account's erasure also without origin, lag and notices. */
+/** The operator's view, without the address; after the account's erasure also without origin and lag. */
 export async function operatorViewOf(
   deps: SubscriptionDeps,
   subscription: Subscription,
@@ -86,17 +68,6 @@ export async function operatorViewOf(
   } catch (error) {
     if (!isServiceError(error, 'account_unknown')) throw error
     const deliveries = await deps.deliveries.load(subscription)
-    return { subscription, url: null, origin: null, deliveries, at: deps.now(), lag: null, notices: [] }
+    return { subscription, url: null, origin: null, deliveries, at: deps.now(), lag: null }
   }
-}
-
-async function noticesOf({ store }: SubscriptionDeps, subscriptionId: string): Promise<ToldNotice[]> {
-  const notices: ToldNotice[] = []
-  const reading = { direction: 'backwards', limit: 2 * NOTICES_SHOWN } as const
-  for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {
-    const event = decodeEvent(recorded)
-    if (event.type !== 'OwnerNotified' || event.data.stage === 'begun') continue
-    notices.push({ kind: event.data.kind, at: Date.parse(event.at), since: event.data.since })
-  }
-  return notices
 }

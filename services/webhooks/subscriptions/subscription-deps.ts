@@ -42,13 +42,12 @@ export interface SubscriptionsOptions extends LogUse {
   /**
    * Mails the owner of an account, where it has an address.
    *
-   * @returns milliseconds after which there is room, where the account's hour or the mail server takes no more
-   * @throws ServiceError of the store
+   * @throws ServiceError `rate_limited` where the account's hour or the mail server takes no more; of the store
    */
   readonly mailOwner: (
     accountId: string,
     mail: { readonly id: string; readonly subject: string; readonly text: string },
-  ) => Promise<number | undefined>
+  ) => Promise<void>
   readonly coverage: () => SignalCoverage
   /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string

@@ -4,8 +4,7 @@ import { DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { OwnerNotified } from '../../../contracts/notice-events.ts'
-import { deliveryStream, noticeStream, subscriptionStream } from '../../../contracts/streams.ts'
+import { deliveryStream, subscriptionStream } from '../../../contracts/streams.ts'
 import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -429,42 +428,28 @@ describe('what is sent from here', () => {
     expect(await signsNow()).toEqual([true, false])
   })
 
-  test('a notice goes to the other active endpoints, tries again, and has the same id each time', async () => {
-    const failing = await createId({ url: 'https://failing.example.com/' })
-    await createId({ url: 'https://one.example.com/' })
-    const paused = await createId({ url: 'https://paused.example.com/' })
-    await createId({ url: 'https://two.example.com/' })
-    await subscriptions.pause(ADA, paused, ORIGIN)
+  test('its owner is mailed that it fails, by its host alone, with the same Message-ID each time', async () => {
+    const failing = await createId({ url: 'https://failing.example.com/secret' })
     await degrade(failing)
-    world.answer = ({ url }) => (url.includes('two') ? { kind: 'timed_out', status: undefined } : {})
     const about = await subscriptions.find(ADA, failing)
-    await subscriptions.notify(about, 'degraded_1h')
-    const hosts = world.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
-    expect(hosts).toEqual(['one', 'two', 'two', 'two'])
-    expect(world.mails).toHaveLength(1)
-    expect(world.reports.join()).toContain('a notice was not taken')
-    const [first] = world.sent
-    expect(JSON.parse(Buffer.from(first?.body ?? '').toString())).toMatchObject({
-      event: 'notice',
-      data: { kind: 'degraded_1h', subscription_id: failing, state: 'degraded', reason: 'failing' },
+    await subscriptions.mail(about)
+    await subscriptions.mail(about)
+    const [first, again] = world.mails
+    expect(first).toMatchObject({
+      accountId: ADA,
+      subject: 'Your webhook at failing.example.com is failing',
+      id: expect.stringMatching(/^[0-9a-f]{32}@/),
     })
-    const ids = () => new Set(world.sent.map(({ headers }) => headers['webhook-id']))
-    expect(ids().size).toBe(2)
-    await subscriptions.notify(about, 'degraded_1h')
-    expect(ids().size).toBe(2)
-    await subscriptions.notify(about, 'failing')
-    const last = world.sent.at(-1)
-    expect(last?.headers['X-Service-Event']).toBe('endpoint.failing')
-    expect(JSON.parse(Buffer.from(last?.body ?? '').toString())).toMatchObject({
-      event: 'endpoint.failing',
-      data: {
-        type: 'notice',
-        kind: 'failing',
-        subscription_id: failing,
-        origin: 'https://failing.example.com',
-      },
-    })
-    expect(world.mails.at(-1)).toBe(`${ADA} Your webhook at failing.example.com is failing`)
+    expect(again).toEqual(first)
+    expect(first?.text).not.toContain('secret')
+  })
+
+  test('a mail that is not taken is reported, and no fault', async () => {
+    const failing = await createId()
+    await degrade(failing)
+    world.mailFault = new ServiceError('rate_limited')
+    await subscriptions.mail(await subscriptions.find(ADA, failing))
+    expect([world.mails, world.reports.join()]).toEqual([[], expect.stringContaining('not mailed')])
   })
 })
 
@@ -521,16 +506,6 @@ describe('a replay', () => {
     ])
     expect(deliveries.counts.delivered).toBe(6)
   })
-})
-
-test('what the owner was told stands in the subscription', async () => {
-  const id = await createId()
-  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5, stage: 'sent' as const }
-  const event = newEvent(OwnerNotified, { id: crypto.randomUUID(), data, meta: ORIGIN })
-  await world.store().append(noticeStream(id), [event], { expected: 'no-stream' })
-  expect((await subscriptions.show(ADA, id)).notices).toEqual([
-    { kind: 'degraded_1h', at: NOON, since: NOON - 5 },
-  ])
 })
 
 test('the operator sees all accounts’, with no more of their addresses than the host, and can stop one until it allows it', async () => {

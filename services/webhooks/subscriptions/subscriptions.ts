@@ -21,7 +21,7 @@ import { filterWarnings } from './filter-warnings.ts'
 import { resolveStart } from './find-position.ts'
 import { type AskedReplay, findWindow } from './find-window.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
-import { createNotifyOwner } from './notify-owner.ts'
+import { createOwnerMail } from './owner-mail.ts'
 import { findOwn, type Lag, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
@@ -76,7 +76,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     positionOf: (field: string, text: string) => resolveStart(options.looking, field, text, options.now()),
     /** The parts of its filter that can never send anything, in words. */
     warnings: (subscription: Subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
-    notify: createNotifyOwner(deps),
+    mail: createOwnerMail(deps),
     /**
      * Removes the subscriptions of an erased account; when it resolves, nothing begins to be sent there any more. It
      * happens by itself as well, a moment later, and where this fails.

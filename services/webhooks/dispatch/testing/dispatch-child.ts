@@ -64,7 +64,7 @@ const dispatcher = createDispatcher({
   sign: createSign({ userAgent: 'child' }),
   idOf: createFactIds(Buffer.from('the same in every run')),
   baseUrl: () => 'https://signals.example.com',
-  notify: async () => undefined,
+  mail: async () => undefined,
   now: Date.now,
   random: Math.random,
 })

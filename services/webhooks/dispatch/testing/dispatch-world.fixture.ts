@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach } from 'vitest'
 import { EVENT_CATALOGUE, type EventType, VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
-import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
 import { AS_IT_COMES, type Sending, type SubscriptionFilter } from '../../../../contracts/subscription.ts'
@@ -84,7 +83,7 @@ export class DispatchWorld {
   readonly time: FakeClock = createFakeClock(NOON)
   readonly posts: Post[] = []
   readonly errors: unknown[] = []
-  readonly notices: string[] = []
+  readonly mails: string[] = []
   readonly log = createMemoryLog()
   readonly store: EventStore = openMemoryStore({ now: this.time.now, log: this.log })
   readonly bus: Bus = createInProcessBus({ report: (fault) => this.errors.push(fault) })
@@ -220,8 +219,7 @@ export class DispatchWorld {
       sender: mortal?.sender ?? sender,
       sign: createSign({ userAgent: 'test' }),
       baseUrl: () => 'https://signals.example.com',
-      notify: async ({ subscriptionId }, kind: NoticeKind) =>
-        void this.notices.push(`${kind} ${subscriptionId}`),
+      mail: async ({ subscriptionId, state }) => void this.mails.push(`${state} ${subscriptionId}`),
       elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,

@@ -49,8 +49,9 @@ export interface World {
   readonly sent: WebhookRequest[]
   readonly synced: string[]
   readonly reports: string[]
-  /** Mails to owners: account and subject. */
-  readonly mails: string[]
+  readonly mails: { readonly accountId: string; readonly subject: string; readonly text: string }[]
+  /** Thrown instead of taking a mail. */
+  mailFault: ServiceError | undefined
   /** How endpoints answer; 200 at once without it. */
   answer: (request: WebhookRequest) => Partial<SendOutcome>
   /** Whether the process that sends says that it has stopped. */
@@ -78,6 +79,7 @@ export function aWorld(): World {
     synced: [],
     reports: [],
     mails: [],
+    mailFault: undefined,
     answer: () => ({}),
     isSettled: true,
     store: () => openMemoryStore({ now: () => world.now, log }),
@@ -148,9 +150,9 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
       return world.isSettled
     },
     takeUnasked: async () => undefined,
-    async mailOwner(accountId, { subject }) {
-      world.mails.push(`${accountId} ${subject}`)
-      return undefined
+    async mailOwner(accountId, mail) {
+      if (world.mailFault !== undefined) throw world.mailFault
+      world.mails.push({ accountId, ...mail })
     },
     coverage: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { reasonOf } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { Subscription } from '../state/subscription-state.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
+import { openUrl } from './subscription-secrets.ts'
+
+/**
+ * Mails the owner of an endpoint that it fails, or is disabled, as its subscription says. Best effort: a mail that is
+ * not taken is reported and left, since `GET /api/webhooks/:id` shows the state too. Its Message-ID is made from
+ * the subscription and the instant of the change, so that a mailbox can drop a second copy.
+ */
+export function createOwnerMail(
+  deps: Pick<SubscriptionDeps, 'owners' | 'mailOwner' | 'baseUrl' | 'report'>,
+): (subscription: Subscription) => Promise<void> {
+  return async (subscription) => {
+    const { subscriptionId, accountId } = subscription
+    try {
+      // The host alone: the rest of an address may be a secret.
+      const { host } = new URL(await openUrl(deps.owners, subscription))
+      await deps.mailOwner(accountId, mailOf(subscription, host, deps.baseUrl()))
+    } catch (error) {
+      const reason = reasonOf(error).split('\n')[0] ?? ''
+      deps.report('an owner was not mailed', { subscription: subscriptionId, reason })
+    }
+  }
+}
+
+function mailOf({ subscriptionId, state, reason, stateSince }: Subscription, host: string, baseUrl: string) {
+  const since = isoTime(stateSince)
+  const subject = `Your webhook at ${host} is ${state === 'disabled' ? 'disabled' : 'failing'}`
+  const id = createHash('sha256').update(`${subscriptionId} ${state} ${since}`).digest('hex').slice(0, 32)
+  const text = [
+    `${subject} since ${since}${reason === null ? '.' : `: ${reason}.`}\n${baseUrl}/webhooks/${subscriptionId}`,
+    'Its signals wait in their order, and none is lost. The page says what to do.\n',
+  ].join('\n\n')
+  return { id: `${id}@${new URL(baseUrl).hostname}`, subject, text }
+}
