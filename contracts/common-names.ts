@@ -1,5 +1,4 @@
-import { nearestName } from './nearest-name.ts'
-import { MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from './timeframes.ts'
+import { MINUTE_MS, TIMEFRAMES, timeframeMs } from './timeframes.ts'
 
 /** Names of coins that are no symbol on any exchange here, and mean one coin. */
 const COINS = new Map(
@@ -12,12 +11,6 @@ const COINS = new Map(
 export function coinOfName(text: string): string {
   const upper = text.trim().toUpperCase()
   return COINS.get(upper) ?? upper
-}
-
-/** The coin that was likely meant: one that is written nearly so, or is called nearly so. */
-export function nearestCoin(given: string, among: readonly string[]): string | undefined {
-  const named = COINS.get(nearestName(given, COINS.keys()) ?? '')
-  return nearestName(given, among) ?? among.find((coin) => coin === named)
 }
 
 /** Words for lengths of bars, in minutes. One that stands alone is one of them, but for those of minutes. */
@@ -48,12 +41,4 @@ function minutesOf(text: string): number {
   const [, each] = UNITS.find(([words]) => words.test(unit)) ?? []
   if (each === undefined || (digits === '' && each === 1)) return Number.NaN
   return Number(digits === '' ? 1 : digits) * each
-}
-
-/** The timeframe that was likely meant: the only one with this number, or the one that is written nearly so. */
-export function nearestTimeframe(given: string, among: readonly Timeframe[]): Timeframe | undefined {
-  const number = Number.parseInt(given, 10)
-  const same = among.filter((one) => Number.parseInt(one, 10) === number)
-  const near = nearestName(given.toLowerCase(), among)
-  return same.length === 1 ? same[0] : among.find((one) => one === given.toLowerCase() || one === near)
 }

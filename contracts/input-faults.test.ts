@@ -16,12 +16,10 @@ const problems = (sent: unknown): string[] =>
 
 describe('what is wrong with a request', () => {
   test.each([
-    ['tf', 'tf is not a field of this tool; did you mean timeframe?'],
     ['timefrane', 'timefrane is not a field of this tool; did you mean timeframe?'],
     ['Exchange', 'Exchange is not a field of this tool; did you mean exchange?'],
     ['topn', 'topn is not a field of this tool; did you mean top_n?'],
-    ['symbol', 'symbol is not a field of this tool; did you mean coin?'],
-    ['interval', 'interval is not a field of this tool; did you mean timeframe?'],
+    ['symbol', 'symbol is not a field of this tool'],
     ['leverage', 'leverage is not a field of this tool'],
     ['e', 'e is not a field of this tool'],
     ['', ' is not a field of this tool'],

@@ -1,26 +1,5 @@
 import { z } from 'zod'
-import { didYouMean, nearestName } from './nearest-name.ts'
-
-// A value outside a list is refused in the same words everywhere: they name the list and the likely value.
-z.config({
-  customError({ code, values, input }) {
-    if (code !== 'invalid_value' || !Array.isArray(values) || values.length < 2 || input === undefined)
-      return undefined
-    const names = values.map(String)
-    const lower = names.map((name) => name.toLowerCase())
-    const given = typeof input === 'string' ? input.toLowerCase() : ''
-    const meant = names[lower.indexOf(nearestName(given, lower) ?? '')]
-    return `must be one of ${names.join(', ')}${didYouMean(meant)}`
-  },
-})
-
-/** Words for one thing, of which a request has one or none. */
-const SYNONYMS: readonly (readonly string[])[] = [
-  ['coin', 'coins', 'assets', 'asset', 'symbol', 'symbols', 'ticker', 'pair'],
-  ['timeframe', 'timeframes', 'interval', 'period', 'resolution'],
-  ['exchange', 'exchanges', 'venue', 'market'],
-  ['limit', 'count', 'size', 'rows'],
-]
+import { didYouMean, nearestName } from './did-you-mean.ts'
 
 /** A schema's issue, as far as it matters here. */
 export interface InputIssue {
@@ -81,26 +60,11 @@ function faultsIn(issue: InputIssue, { whole, owner, names }: About): InputFault
   const path = issue.path.filter((part, index) => index === 0 || typeof part === 'string').map(String)
   if (issue.code === 'unrecognized_keys') {
     return (issue.keys ?? []).map((key) => {
-      const meant = path.length === 0 ? meantName(key, names) : undefined
+      const meant = path.length === 0 ? nearestName(key, names) : undefined
       return fault([...path, key].join('.'), `is not a field of ${owner}${didYouMean(meant)}`)
     })
   }
   return [fault(path.join('.') || whole, problemOf(issue))]
-}
-
-/** A name that is near, the only one that is abbreviated so (`tf` for `timeframe`), or another word for the same. */
-function meantName(key: string, names: readonly string[]): string | undefined {
-  const given = key.toLowerCase()
-  const longer = names.filter((name) => given.length > 1 && abbreviates(given, name))
-  const kin = SYNONYMS.find((words) => words.includes(given))
-  const same = kin && names.find((name) => kin.includes(name))
-  return nearestName(given, names) ?? (longer.length === 1 ? longer[0] : undefined) ?? same
-}
-
-function abbreviates(given: string, name: string): boolean {
-  let at = 0
-  for (const letter of name) if (letter === given[at]) at += 1
-  return at === given.length && given[0] === name[0]
 }
 
 function problemOf(issue: InputIssue): string {

@@ -487,8 +487,6 @@ export const LIMITS = {
   webhookBodyBytes: 65_536,
   /** After the beginning of a digest's period, how long the verdicts of its bars are given; market time. */
   digestSettleMs: 20_000,
-  /** How far the timestamp of a delivery may be from a receiver's clock. */
-  webhookToleranceS: 300,
   /** How long the old secret signs beside the new one, unless the owner says otherwise, and at most. */
   secretOverlapMs: 86_400_000,
   secretOverlapMaxMs: 604_800_000,

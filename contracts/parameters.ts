@@ -1,17 +1,9 @@
 import { z } from 'zod'
-import { canonicalTimeframe, coinOfName, nearestTimeframe } from './common-names.ts'
+import { canonicalTimeframe, coinOfName } from './common-names.ts'
+import { outsideList } from './did-you-mean.ts'
 import { EXCHANGES } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
-import { didYouMean, nearestName } from './nearest-name.ts'
 import { TIMEFRAMES } from './timeframes.ts'
-
-/** The refusal of a name that is none of a list, with the one that is near. */
-const noneOf =
-  (names: readonly string[], nearest: (given: string) => string | undefined) =>
-  ({ input }: { readonly input?: unknown }): string => {
-    const meant = typeof input === 'string' ? nearest(input) : undefined
-    return `must be one of ${names.join(', ')}${didYouMean(meant)}`
-  }
 
 /** A coin that a caller names, in either case, by its symbol or its name. */
 export const coinParameter = z
@@ -28,7 +20,7 @@ export const timeframeParameter = z
   .string()
   .overwrite(canonicalTimeframe)
   .meta({ description: 'Length of one bar; bars are aligned to UTC midnight', enum: [...TIMEFRAMES] })
-  .pipe(z.enum(TIMEFRAMES, { error: noneOf(TIMEFRAMES, (given) => nearestTimeframe(given, TIMEFRAMES)) }))
+  .pipe(z.enum(TIMEFRAMES, { error: outsideList }))
 
 /** An exchange that a caller names, in either case. */
 export const exchangeParameter = z
@@ -36,7 +28,7 @@ export const exchangeParameter = z
   .trim()
   .toUpperCase()
   .meta({ description: 'Exchange code', enum: [...EXCHANGES] })
-  .pipe(z.enum(EXCHANGES, { error: noneOf(EXCHANGES, (given) => nearestName(given, EXCHANGES)) }))
+  .pipe(z.enum(EXCHANGES, { error: outsideList }))
 
 const WHOLE = ({ code }: { readonly code: string }): string | undefined =>
   code === 'invalid_type' ? 'must be a whole number' : undefined

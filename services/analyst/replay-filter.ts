@@ -1,8 +1,7 @@
-import { nearestCoin } from '../../contracts/common-names.ts'
+import { didYouMean, nearestName } from '../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { didYouMean } from '../../contracts/nearest-name.ts'
 import type { Coin, Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
@@ -89,7 +88,7 @@ export async function requireKnownNames(
 }
 
 function unknownCoin(given: Coin, exchanges: readonly Exchange[], available: readonly Coin[]): ServiceError {
-  const meant = nearestCoin(given, available)
+  const meant = nearestName(given, available)
   return new ServiceError('unknown_coin', {
     message: `there is no coin ${JSON.stringify(given)} on ${exchanges.join(', ')}${didYouMean(meant)}`,
     details: {

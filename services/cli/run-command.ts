@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { nearestName } from '../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../contracts/errors.ts'
-import { nearestName } from '../../contracts/nearest-name.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { loadCommand } from './commands.ts'

@@ -56,6 +56,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/console/',
     'services/composition/server.ts',
   ],
+  'fastest-levenshtein': ['contracts/'],
   'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/runtime/cache/'],

@@ -1,7 +1,7 @@
+import { nearestName } from '../../../contracts/did-you-mean.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
-import { nearestName } from '../../../contracts/nearest-name.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'

@@ -1,9 +1,9 @@
 import { assetOf } from '../../../contracts/asset.ts'
-import { coinOfName, nearestCoin, nearestTimeframe } from '../../../contracts/common-names.ts'
+import { coinOfName } from '../../../contracts/common-names.ts'
+import { didYouMean, nearestName } from '../../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { didYouMean, nearestName } from '../../../contracts/nearest-name.ts'
 import { type Coin, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
@@ -172,7 +172,7 @@ function coinIn(
   if (found !== undefined) return found
   const bySize = largestFirst(coins, newestUniverse(exchange))
   const { asset } = assetOf(bare ?? given)
-  const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestCoin(bare ?? given, bySize)
+  const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestName(bare ?? given, bySize)
   const shown = bySize.slice(0, LIMITS.namesInRefusal)
   throw new ServiceError('unknown_coin', {
     message: `there is no coin ${JSON.stringify(given)} on ${exchange}${didYouMean(meant)}`,
@@ -188,7 +188,7 @@ function coinIn(
 
 function timeframeAmong(available: readonly Timeframe[], given: string, what: string): Timeframe {
   if (isTimeframe(given) && available.includes(given)) return given
-  const meant = isTimeframe(given) ? undefined : nearestTimeframe(given, available)
+  const meant = isTimeframe(given) ? undefined : nearestName(given, available)
   throw new ServiceError('unknown_timeframe', {
     message: `${what} does not come in ${JSON.stringify(given)}; it comes in ${available.join(', ')}${didYouMean(meant)}`,
     details: { given, available, ...(meant !== undefined && { did_you_mean: meant }) },

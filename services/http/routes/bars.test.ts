@@ -45,7 +45,7 @@ test('bars are asked for by instants, dates or Unix milliseconds, and the answer
   expect(await ask('2025-01-01T00:00', String(to))).toMatchObject({
     message: 'from: has no zone: add Z, as in 2025-01-01T00:00Z, or an offset as +02:00',
   })
-  const mistyped = await app.inject('/api/bars?exchange=SIM&coin=BTC&tf=1h&from=0&to=1')
+  const mistyped = await app.inject('/api/bars?exchange=SIM&coin=BTC&timefrme=1h&from=0&to=1')
   expect(mistyped.json<{ message: string }>().message).toContain('did you mean timeframe?')
   await app.close()
 })

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { editDistance } from '../../../contracts/edit-distance.ts'
+import { slips } from '../../../contracts/did-you-mean.ts'
 import { blockText } from '../corpus/block-text.ts'
 import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
 import type { Section } from '../corpus/split-page.ts'
@@ -191,9 +191,9 @@ export class SearchIndex {
     const most = length < MISSPELT_TWICE ? 1 : 2
     // Hardly anybody misses the first letter, and other words begin with another one.
     return [...(this.#uses.get(word[0] ?? '') ?? [])]
-      .map(([candidate, uses]) => ({ candidate, uses, distance: editDistance(word, candidate, most) }))
-      .filter(({ distance }) => distance <= most)
-      .toSorted((x, y) => x.distance - y.distance || y.uses - x.uses)[0]?.candidate
+      .map(([candidate, uses]) => ({ candidate, uses, edits: slips(word, candidate) }))
+      .filter(({ edits }) => edits <= most)
+      .toSorted((x, y) => x.edits - y.edits || y.uses - x.uses)[0]?.candidate
   }
 
   /** A word as it is looked for: as it was given, or the word it was probably meant to be. */

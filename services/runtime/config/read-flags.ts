@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
+import { nearestName } from '../../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { nearestName } from '../../../contracts/nearest-name.ts'
 
 /** How one flag is given, read and explained. */
 export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {

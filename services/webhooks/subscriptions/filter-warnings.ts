@@ -1,5 +1,5 @@
+import { nearestName } from '../../../contracts/did-you-mean.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { nearestName } from '../../../contracts/nearest-name.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'

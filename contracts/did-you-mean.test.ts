@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nearestName } from './nearest-name.ts'
+import { nearestName } from './did-you-mean.ts'
 
 describe('nearestName', () => {
   test.each([
@@ -8,6 +8,8 @@ describe('nearestName', () => {
     ['1000ETH', 'ETH'],
     ['DOGR', 'DOGE'],
     ['LNK', 'LINK'],
+    ['doge', 'DOGE'],
+    ['DGOE', 'DOGE'],
     ['AVALNCHE', 'AVALANCHE'],
   ])('%s was meant as %s', (given, meant) =>
     expect(nearestName(given, ['BTC', 'ETH', '1000PEPE', 'DOGE', 'LINK', 'AVALANCHE'])).toBe(meant),
