@@ -396,7 +396,7 @@ describe('a service that is used, badly used and let down by others', () => {
     await usePages()
     await pay()
     expect(await walkAsStranger(key)).toBeGreaterThan(60)
-    while (deliveries === 0) await delay(50)
+    await expect.poll(() => deliveries, { timeout: 30_000 }).toBeGreaterThan(0)
     metrics = (await ask('/metrics', { headers: asOperator })).body
     await ask('/readyz', { headers: asOperator })
     for (const path of ['/operator/keys', '/operator/accounts', '/operator/payments'])
