@@ -1,5 +1,4 @@
 import { distance } from 'fastest-levenshtein'
-import { z } from 'zod'
 
 const sorted = (text: string): string => Array.from(text).toSorted().join('')
 
@@ -37,13 +36,3 @@ export function nearestName<Name extends string>(given: string, names: Iterable<
 /** The end of a refusal that names what was likely meant; empty where nothing was. */
 export const didYouMean = (meant: string | undefined): string =>
   meant === undefined ? '' : `; did you mean ${meant}?`
-
-/** The refusal of a value outside a list, in the same words everywhere: they name the list and the likely value. */
-export function outsideList({ code, values, input }: z.core.$ZodRawIssue): string | undefined {
-  if (code !== 'invalid_value' || !Array.isArray(values) || values.length < 2 || input === undefined)
-    return undefined
-  const names = values.map(String)
-  const meant = typeof input === 'string' ? nearestName(input, names) : undefined
-  return `must be one of ${names.join(', ')}${didYouMean(meant)}`
-}
-z.config({ customError: outsideList })
