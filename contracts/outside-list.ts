@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { didYouMean, nearestName } from './did-you-mean.ts'
 
 /** The refusal of a value outside a list, in the same words everywhere: they name the list and the likely value. */
@@ -9,4 +9,3 @@ export function outsideList({ code, values, input }: z.core.$ZodRawIssue): strin
   const meant = typeof input === 'string' ? nearestName(input, names) : undefined
   return `must be one of ${names.join(', ')}${didYouMean(meant)}`
 }
-z.config({ customError: outsideList })
