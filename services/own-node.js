@@ -1,6 +1,7 @@
 // Plain JavaScript, because an older Node cannot even read what it would have to refuse.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import v8 from 'node:v8'
@@ -35,7 +36,15 @@ export const SOUND_COMPILER = '--no-maglev-osr'
  */
 const FREEING_COMPILER = '--no-maglev-destroy-on-background'
 const COMPILER = [SOUND_COMPILER, FREEING_COMPILER]
-if (isRuntimeSound()) v8.setFlagsFromString(COMPILER.join(' '))
+/**
+ * Milliseconds for each address of a name. Node.js gives each but the last 250, which is less than a handshake takes on a long
+ * way: a host with an A and an AAAA record would never be reached from where one of both has no route.
+ */
+const ADDRESS_MS = 2_500
+if (isRuntimeSound()) {
+  v8.setFlagsFromString(COMPILER.join(' '))
+  setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_MS)
+}
 
 /**
  * Begins this process again where the C library of Linux was not told its settings, and once only. A child would do as well,

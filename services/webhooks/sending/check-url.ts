@@ -55,8 +55,6 @@ export interface CheckedUrl {
   readonly origin: string
   /** Name or address, without the brackets of IPv6. */
   readonly hostname: string
-  /** Whether the host is an address, so that there is no name to resolve. */
-  readonly isLiteral: boolean
   /** Path and query, as they are sent. */
   readonly path: string
 }
@@ -88,13 +86,11 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
   }
   if (parsed.port === '0') throw urlRefusedError('There is no port 0.', policy)
   const hostname = checkHost(parsed.hostname, authority, policy)
-  const isLiteral = isIP(hostname) !== 0
   // Without the dot at the end of a full name, which no certificate is made out to.
-  if (!isLiteral) parsed.hostname = hostname
+  if (isIP(hostname) === 0) parsed.hostname = hostname
   return {
     origin: parsed.origin,
     hostname,
-    isLiteral,
     path: `${parsed.pathname}${parsed.search}`,
   }
 }

@@ -1,4 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import {
@@ -9,6 +10,9 @@ import {
   isTrialAddress,
   urlRefusedError,
 } from './check-url.ts'
+import { createNat64 } from './nat64.ts'
+
+const literal = (address: string): NameAddress => ({ address, family: isIP(address) === 6 ? 6 : 4 })
 
 /** One answer of the domain name system. */
 export interface NameAddress {
@@ -86,7 +90,11 @@ export function createEgressGuard(options: EgressGuardOptions) {
   const { isBlocked = () => false } = options
   /** Taking an address apart costs a tenth of a delivery; what is in it says the same each time. */
   const takenApart = new RecentMap<string, CheckedUrl>(CHECKED_KEPT)
-  const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
+  const nat64 = createNat64(resolve)
+  /** Behind NAT64 an address stands for the one that is embedded in it, which is judged. */
+  const isPublic = (address: string): boolean => isReachable(nat64.unwrap(address))
+  const isRefused = (address: string): boolean => isBlocked(address) || isBlocked(nat64.unwrap(address))
+  const admits = (address: string): boolean => isPublic(address) && !isRefused(address)
 
   function check(url: string): CheckedUrl {
     const known = takenApart.get(url) ?? checkUrl(url, options)
@@ -99,14 +107,20 @@ export function createEgressGuard(options: EgressGuardOptions) {
   }
 
   async function addressesOf(hostname: string): Promise<readonly NameAddress[]> {
-    const found = await resolve(hostname)
+    const found = isIP(hostname) === 0 ? await resolve(hostname) : [literal(hostname)]
+    if (!allowPrivate && found.some(({ family }) => family === 6)) await nat64.learn()
     if (found.length === 0) throw new Error(`${hostname} has no address`)
     // One that is public does not excuse another: which of them is taken is not ours to choose. They are not named,
     // because who asks could read our view of the network from the refusals.
-    if (!found.every(({ address }) => isReachable(address))) {
-      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`, options)
+    if (!found.every(({ address }) => isPublic(address))) {
+      throw urlRefusedError(
+        isIP(hostname) === 0
+          ? `The name ${hostname} stands for an address that is not a public one.`
+          : `The address ${hostname} is not a public one.`,
+        options,
+      )
     }
-    if (found.some(({ address }) => isBlocked(address))) {
+    if (found.some(({ address }) => isRefused(address))) {
       throw urlRefusedError(
         `The operator of this service has nothing sent to where ${hostname} points.`,
         options,
@@ -134,7 +148,6 @@ export function createEgressGuard(options: EgressGuardOptions) {
      */
     async checkReachable(url: string) {
       const checked = check(url)
-      if (checked.isLiteral) return checked
       await addressesOf(checked.hostname).catch((error: unknown) => {
         throw isServiceError(error)
           ? error

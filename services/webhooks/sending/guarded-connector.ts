@@ -1,4 +1,5 @@
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import {
   checkServerIdentity,
   connect as connectTls,
@@ -15,7 +16,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { urlRefusedError } from './check-url.ts'
-import type { EgressGuard } from './egress-guard.ts'
+import type { EgressGuard, NameAddress } from './egress-guard.ts'
 
 export interface GuardedConnectorOptions {
   readonly guard: Pick<EgressGuard, 'admits' | 'addressesOf'>
@@ -114,19 +115,20 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
 export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
   const { guard, connectMs = LIMITS.webhookConnectMs } = options
   const secure = createTls(options)
-  const lookup = guardedLookup(guard)
+  const addressesOf = callbackify(guard.addressesOf)
+  const lookup = guardedLookup(addressesOf)
 
-  return (target, callback) => {
-    const { hostname, protocol, port } = target
+  function open(
+    { hostname, protocol, port }: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): void {
     const isSecure = protocol === 'https:'
-    if (isIP(hostname) !== 0 && !guard.admits(hostname)) {
-      queueMicrotask(() => callback(urlRefusedError(`The address ${hostname} is not a public one.`), null))
-      return
-    }
     const socket = connect({
       host: hostname,
       port: port === '' ? (isSecure ? 443 : 80) : Number(port),
       lookup,
+      // Node.js would give each address but the last 250 ms.
+      autoSelectFamilyAttemptTimeout: connectMs / 2,
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
@@ -155,19 +157,38 @@ export function createGuardedConnector(options: GuardedConnectorOptions): buildC
       else finish(null, socket)
     })
   }
+
+  return (target, callback) => {
+    if (isIP(target.hostname) === 0) return open(target, callback)
+    // No name is looked up for an address, so that it is checked here.
+    addressesOf(target.hostname, (error) => (error === null ? open(target, callback) : callback(error, null)))
+  }
 }
 
+type GivesAddresses = (
+  hostname: string,
+  callback: (error: Error | null, addresses: readonly NameAddress[]) => void,
+) => void
+
 /** Gives a connection the checked addresses of a name, or the refusal. */
-function guardedLookup(guard: Pick<EgressGuard, 'addressesOf'>): LookupFunction {
-  const addressesOf = callbackify(guard.addressesOf)
+function guardedLookup(addressesOf: GivesAddresses): LookupFunction {
   return (hostname, { all = false }, callback) => {
     addressesOf(hostname, (error, addresses) => {
       const [first] = addresses ?? []
       if (error !== null || first === undefined) callback(error, [])
-      else if (all) callback(null, [...addresses])
+      else if (all) callback(null, reachable(addresses ?? []))
       else callback(null, first.address, first.family)
     })
   }
+}
+
+/** Without the family that this machine has no address of, as long as another one is left. */
+function reachable(addresses: readonly NameAddress[]): NameAddress[] {
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const isOwn = ({ family }: NameAddress): boolean =>
+    own.some((one) => one.family === `IPv${family}` && !one.internal && !one.address.startsWith('fe80:'))
+  const left = addresses.filter(isOwn)
+  return left.length === 0 ? [...addresses] : left
 }
 
 /** Whether a connection failed because it was refused, also where several addresses were tried. */
