@@ -10,9 +10,7 @@ const BY_CHANCE = 6
 const PAGE = readFileSync(join(import.meta.dirname, '../../ARCHITECTURE.md'), 'utf8')
 
 describe.skipIf(missing !== undefined)(`journeys${missing ?? ''}`, () => {
-  // On a busy machine an idle stretch may run as much of a file as a request does.
   test('run no more files than ARCHITECTURE.md says: a longer one is a decision', {
-    retry: 1,
     timeout: 240_000,
   }, async () => {
     const command = [join(import.meta.dirname, 'run.ts'), '--files']

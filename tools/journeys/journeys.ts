@@ -15,13 +15,14 @@ import { encoded, PAY_TO, paymentV2 } from '../../services/payments/testing/sign
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { type CallCounter, type Calls, countCalls, fileOf, functionOf } from './count-calls.ts'
 
-/** A request of each kind is made so often; what only some of them ran was by chance, or for the first. */
-const REQUESTS = 2
+/** A request of each kind is made so often; a file that only some of them ran was by chance, or for the first. */
+const REQUESTS = 4
 /** More of these: by chance the hour brings other work along. */
 const DELIVERIES = 6
-/** Idle stretches of time that they are compared with, and how long each is. */
-const STRETCHES = 4
-const STRETCH_MS = 500
+/** How long the idle service is watched that they are compared with. */
+const IDLE_MS = 10_000
+/** A request counts for what ran so many times more often than while idle. */
+const MORE_OFTEN = 2
 /** How long work goes on after an answer. */
 const AFTER_MS = 400
 const OPERATOR_TOKEN = 'operator-token-for-journeys'
@@ -57,7 +58,7 @@ async function requestJourneys(
   counter: CallCounter,
   folder: string,
   chain: TestChain,
-): Promise<readonly [readonly Stretch[], Journey, Journey, Journey, Journey]> {
+): Promise<readonly [Stretch, Journey, Journey, Journey, Journey]> {
   const market = { COINS: 'BTC', TIMEFRAMES: '1m,1h', OPERATOR_TOKEN, RATE_PER_ADDRESS: 'off' }
   const data = join(folder, 'data')
   // Quick until there is something to replay, then as slow as a clock: nothing else happens meanwhile.
@@ -78,7 +79,7 @@ async function requestJourneys(
   try {
     const key = await issueKey(service)
     await delay(3_000)
-    const idle = await idleCalls(counter)
+    const idle = await stretchOf(counter, () => delay(IDLE_MS))
     const count = async (name: string, request: (number: number) => Promise<unknown>): Promise<Journey> =>
       journeyOf(name, idle, await requestCalls(counter, request))
     const payer = await chain.payer(10_000_000n)
@@ -101,11 +102,7 @@ async function requestJourneys(
 }
 
 /** Bars close every second. */
-async function webhookJourney(
-  counter: CallCounter,
-  idle: readonly Stretch[],
-  data: string,
-): Promise<Journey> {
+async function webhookJourney(counter: CallCounter, idle: Stretch, data: string): Promise<Journey> {
   let arrived = (): void => undefined
   const receiver = createServer((request, response) => {
     request.resume().on('end', () => response.end(() => arrived()))
@@ -148,12 +145,6 @@ async function stretchOf(counter: CallCounter, work: () => Promise<unknown>): Pr
   return { calls: await counter.take(), ms: performance.now() - began }
 }
 
-async function idleCalls(counter: CallCounter): Promise<Stretch[]> {
-  const stretches: Stretch[] = []
-  for (let n = 0; n < STRETCHES; n++) stretches.push(await stretchOf(counter, () => delay(STRETCH_MS)))
-  return stretches
-}
-
 async function requestCalls(
   counter: CallCounter,
   request: (number: number) => Promise<unknown>,
@@ -172,15 +163,11 @@ async function requestCalls(
 }
 
 /** Functions that every request called more often than the service does by itself in the same time. */
-function journeyOf(name: string, idle: readonly Stretch[], requests: readonly Stretch[]): Journey {
+function journeyOf(name: string, idle: Stretch, requests: readonly Stretch[]): Journey {
   const files = new Map<string, string[]>()
   for (const one of requests[0]?.calls.keys() ?? []) {
-    const isCalled = requests.every(({ calls, ms }) => {
-      const byItself = Math.max(
-        ...idle.map((stretch) => (stretch.calls.get(one) ?? 0) * Math.ceil(ms / stretch.ms)),
-      )
-      return (calls.get(one) ?? 0) > byItself
-    })
+    const byItself = (idle.calls.get(one) ?? 0) / idle.ms
+    const isCalled = requests.every(({ calls, ms }) => (calls.get(one) ?? 0) > byItself * ms * MORE_OFTEN)
     if (isCalled) files.set(fileOf(one), [...(files.get(fileOf(one)) ?? []), functionOf(one)])
   }
   return { name, files: new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) }
