@@ -18,6 +18,7 @@ import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { freeBytes } from '../../log/embedded/free-bytes.ts'
+import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../../log/store-identity.ts'
@@ -187,7 +188,9 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
 
 /** By the note that `signal backup` leaves beside the log. */
 function describeBackup(directory: string, now: number): Description {
-  const newest = newestBackup(directory)
+  const rows = openStoredRows(join(directory, 'events.db'))
+  const newest = newestBackup(directory, rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
+  rows.close()
   if (newest === undefined) return { isDegraded: true, detail: 'none of this log is noted here' }
   const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
   return {
