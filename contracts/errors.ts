@@ -4,7 +4,6 @@ import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
 import { PROOF_ERRORS } from './proof-errors.ts'
-import { READ_ERRORS } from './read-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
 import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
@@ -232,7 +231,11 @@ export const ERRORS = defineErrors({
     message: 'There is no recorded verdict with this id.',
     nextStep: 'Check the id; it stands in the answer of the tool and in every replayed row.',
   },
-  ...READ_ERRORS,
+  too_many_streams: {
+    status: 503,
+    message: 'This process holds no further stream or waiting request at the moment.',
+    nextStep: 'Try again in a while, or page through the replay with `after`.',
+  },
   server_unreachable: {
     status: 503,
     exitCode: 14,

@@ -396,11 +396,6 @@ export const LIMITS = {
   paymentsAtOnce: 1_024,
   paymentsAtOncePerPayer: 128,
   paymentsAtOncePerAddress: 256,
-  /** Reads that wait in one process for a position: in all, and of one address; for how long, and how often they look. */
-  positionWaits: 64,
-  positionWaitsPerAddress: 8,
-  positionWaitMs: 5_000,
-  positionLookMs: 25,
   /** Requests that wait in one process for their money: in all, of one payer, from one address. */
   settlementsAwaited: 1_024,
   settlementsAwaitedPerPayer: 16,

@@ -137,7 +137,6 @@ describe('a read model', () => {
     position: '17',
     state: 'live',
     hasBeenLive: true,
-    goesOn: true,
     retries: 0,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Position } from '../../contracts/position.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
-import { noteSeen } from '../log/note-seen.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type AppendDone, timeAppends } from '../log/time-appends.ts'
 import type { MarketFeed } from '../market/index.ts'
@@ -36,8 +34,6 @@ export interface Deps extends Lifetime {
   /** The address under which callers reach the service; without PUBLIC_URL it is known once the process listens. */
   readonly address: { url: string }
   readonly publicUrl: () => string
-  /** The newest position that this process has written, or read in a stream. */
-  readonly seen: () => Position
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
 }
@@ -66,7 +62,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   })
   const opened = await openPlatform(life)
   const appended: { done: AppendDone } = { done: () => undefined }
-  const { store, newest: seen } = noteSeen(timeAppends(opened.store, (append) => appended.done(append)))
+  const store = timeAppends(opened.store, (append) => appended.done(append))
   const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
@@ -89,7 +85,6 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     platform,
     feed,
     projector,
-    seen,
     speech,
     metrics,
     running,

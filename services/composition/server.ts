@@ -34,12 +34,6 @@ import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } f
 import { useJsonBodies } from '../http/json-bodies.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
 import { useOpenApi } from '../http/openapi/openapi-routes.ts'
-import {
-  type AwaitPosition,
-  createAwaitPosition,
-  type ReadPositions,
-  useOwnWrites,
-} from '../http/own-writes.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
 import { appRoutes } from '../http/routes/apps.ts'
@@ -72,7 +66,6 @@ import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
-import { sleep } from '../runtime/async/sleep.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 
 /** Groups that are left out are not served. */
@@ -104,8 +97,6 @@ export interface ServerOptions
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
-  /** Left out, nobody waits for what they wrote. */
-  readonly positions?: ReadPositions | undefined
   readonly newId: () => string
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */
@@ -126,7 +117,6 @@ interface Edge {
   readonly frame: () => PageFrame
   readonly addressOf: (request: FastifyRequest) => string
   readonly logCause: CauseLog
-  readonly awaitPosition: AwaitPosition | undefined
   /** Shows that a request was made by this process. */
   readonly ownProof: string
 }
@@ -172,7 +162,6 @@ function edgeOf({
   publicUrl = () => '',
   accounts,
   log,
-  positions,
 }: ServerOptions): Edge {
   const clientAddress = createClientAddress(trustProxy)
   return {
@@ -191,15 +180,14 @@ function edgeOf({
         forwardedFor: headers['x-forwarded-for'] as string | undefined,
       }),
     logCause: createCauseLog(log, () => performance.now()),
-    awaitPosition: positions && createAwaitPosition({ positions, sleep, elapsed: () => performance.now() }),
     ownProof: randomBytes(32).toString('base64url'),
   }
 }
 
 function useEdge(
   app: FastifyInstance,
-  { metrics, trustProxy, rateLimits, positions }: ServerOptions,
-  { limits, frame, addressOf, logCause, ownProof, awaitPosition }: Edge,
+  { metrics, trustProxy, rateLimits }: ServerOptions,
+  { limits, frame, addressOf, logCause, ownProof }: Edge,
 ): void {
   const closing = new AbortController()
   useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
@@ -222,7 +210,6 @@ function useEdge(
     }
     done()
   })
-  if (positions && awaitPosition) useOwnWrites(app, positions, awaitPosition, addressOf)
   useConnectionLimits(app, { limits, trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
@@ -334,8 +321,6 @@ function mcpOptionsOf(
     payment: payments && ((id) => paymentAnswerOf(payments, id)),
     webhooks,
     addressOf: all.addressOf,
-    awaitPosition: all.awaitPosition,
-    positions: all.positions,
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,

@@ -8,10 +8,4 @@ export const SECURITY_HEADERS = {
 } as const
 
 /** Headers about one request and its caller: left out of answers that caches keep for others. */
-export const CALLERS_HEADERS = [
-  'x-request-id',
-  'x-service-position',
-  'x-service-behind',
-  'ratelimit',
-  'ratelimit-policy',
-] as const
+export const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const

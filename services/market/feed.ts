@@ -27,8 +27,6 @@ export interface MarketListing extends Market {
 export interface BatchesRequest {
   /** The series whose bars are wanted. Their markets' funding comes with them. */
   readonly series: readonly Series[]
-  /** Further markets whose funding alone is wanted. */
-  readonly funding?: readonly Market[]
   /**
    * Bars that close after this instant are `live`, the ones before it `history`. A restart continues with it after its
    * last recorded bar, and a series is loaded on demand with it. Without it the feed decides.

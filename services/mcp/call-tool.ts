@@ -1,8 +1,6 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
-import { START } from '../../contracts/position.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
-import type { AwaitPosition, ReadPositions } from '../http/own-writes.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
@@ -19,10 +17,6 @@ export interface ToolPaths {
    * way. What is no key at all is `ok`: it is served as anonymous.
    */
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
-  /** Waits until what was written before can be read; left out, nobody waits. */
-  readonly awaitPosition?: AwaitPosition | undefined
-  /** The newest position that may have been written for a caller; left out, answers name none. */
-  readonly positions?: Pick<ReadPositions, 'newest'> | undefined
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
 }
@@ -44,8 +38,7 @@ export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolC
   const ended = caller.telemetry?.(call.name)
   const outcome = await outcomeOf(paths, caller, call)
   ended?.(errorTypeOf(outcome))
-  const position = paths.positions?.newest() ?? START
-  return position === START ? outcome : { ...outcome, position }
+  return outcome
 }
 
 /** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */
@@ -56,13 +49,12 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 }
 
 async function outcomeOf(
-  { calls, free, paid, awaitPosition }: ToolPaths,
+  { calls, free, paid }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const tool = typeof name === 'string' ? free.get(name) : undefined
   try {
-    await awaitPosition?.(caller.waitFor, caller)
     if (paid !== undefined && payment !== undefined && tool === undefined)
       return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = { ...byCaller(caller), request, channel: 'mcp' } as const

@@ -1,6 +1,5 @@
 import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { regimeHistory } from '../http/routes/regime-shifts.ts'
 import type { HistoryTools } from './free-tools.ts'
@@ -25,19 +24,7 @@ test.each([
   'the history of regimes is a tool as it is a route: free, and for whoever asks, on %s',
   async (_, hasShortWay) => {
     const checkKey = async (key: string) => (key === 'Bearer gone' ? 'unknown' : 'ok')
-    const waitedFor: unknown[] = []
-    const awaitPosition = async (given: unknown): Promise<readonly string[]> => {
-      if (given !== undefined) waitedFor.push(given)
-      if (given === '99') throw new ServiceError('read_model_behind')
-      return []
-    }
-    const app = await createMcpEdge({
-      history,
-      hasShortWay,
-      checkKey,
-      awaitPosition,
-      positions: { newest: () => '17' },
-    })
+    const app = await createMcpEdge({ history, hasShortWay, checkKey })
     const send = async (method: string, params: JsonObject, authorization?: string) =>
       (await messageTo(app, method, params, authorization === undefined ? {} : { authorization })).json<{
         result?: {
@@ -75,18 +62,6 @@ test.each([
     expect(refused?.content[0]?.text).toContain('-32602')
     expect((await call({ ...SERIES }, 'Bearer gone')).error).toMatchObject({ code: -32003 })
     expect(asked).toEqual([])
-
-    for (const [waitFor, isError] of [
-      ['17', false],
-      ['99', true],
-    ] as const) {
-      const meta = { 'signal-service/wait_for': waitFor }
-      const late = await send('tools/call', { name: 'get_regime_shifts', arguments: SERIES, _meta: meta })
-      expect(late.result?.isError).toBe(isError)
-      expect(late.result).toMatchObject({ _meta: { 'signal-service/position': '17' } })
-      if (isError) expect(late.result?.structuredContent).toMatchObject({ code: 'read_model_behind' })
-    }
-    expect([waitedFor, asked.splice(0)]).toEqual([['17', '99'], [expect.anything()]])
     await app.close()
   },
 )

@@ -113,8 +113,7 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
-        'access-control-expose-headers':
-          'x-request-id, x-service-position, x-service-behind, idempotency-replayed, www-authenticate',
+        'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
         vary: 'origin',
       })
     }
@@ -243,7 +242,6 @@ function callerOf(
     address: edge.addressOf(request),
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     traceparent: [traceparent, metaOf(params).traceparent].find(isTraceparent),
-    waitFor: metaOf(params)['signal-service/wait_for'],
     requestId: request.id,
     signal,
     log: request.log,

@@ -35,14 +35,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const names = tools.map(({ name }) => name)
   const core: McpCore = {
     info,
-    paths: {
-      calls,
-      free,
-      paid,
-      checkKey,
-      awaitPosition: options.awaitPosition,
-      positions: options.positions,
-    },
+    paths: { calls, free, paid, checkKey },
     tools,
     resources: mcpResources(sources, names),
     extension,

@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Json, JsonObject } from '../../contracts/json.ts'
-import type { Position } from '../../contracts/position.ts'
+import type { JsonObject } from '../../contracts/json.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import type { ToolAnswer } from '../tool-calls/index.ts'
 import type { RpcError } from './mcp-messages.ts'
@@ -12,8 +11,6 @@ export interface Caller {
   readonly address: string
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
-  /** Position that the read models are to have come to before the tool is asked. */
-  readonly waitFor?: Json | undefined
   readonly requestId: string
   /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
   readonly signal: () => AbortSignal
@@ -36,10 +33,7 @@ export const byCaller = ({ authorization, address, idempotencyKey, requestId, tr
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
 /** The outcome of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
-export type ToolOutcome = {
-  /** The log holds what was written for the caller up to here. */
-  readonly position?: Position | undefined
-} & (
+export type ToolOutcome =
   | (ToolAnswer & {
       readonly kind: 'answer'
       /** The outcome of the payment that came with the call. */
@@ -49,4 +43,3 @@ export type ToolOutcome = {
   /** The offer for the call, and the reason why it must be paid. */
   | { readonly kind: 'offer'; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
-)

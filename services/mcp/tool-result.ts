@@ -38,11 +38,7 @@ export function toolAnswerBytes(
 
 function metaOf(outcome: ToolOutcome): JsonObject | undefined {
   const settlement = outcome.kind === 'answer' ? outcome.settlement : undefined
-  if (settlement === undefined && outcome.position === undefined) return undefined
-  return {
-    ...(settlement !== undefined && { [SETTLEMENT_META_KEY]: settlement }),
-    ...(outcome.position !== undefined && { 'signal-service/position': outcome.position }),
-  }
+  return settlement && { [SETTLEMENT_META_KEY]: settlement }
 }
 
 /** The same for the SDK, which serialises it. @throws an error of the protocol */

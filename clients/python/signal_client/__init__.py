@@ -32,12 +32,8 @@ PASSING = {
     "append_unknown",
     "rate_limited",
     "key_unverifiable",
-    "position_unknown",
-    "read_model_behind",
     "too_many_streams",
 }
-# Refusals of the wait for what was written before, and not of the read.
-UNWAITED = {"read_model_behind", "too_many_streams"}
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
 # By what a list takes its `next` where that is not `after`.
@@ -358,8 +354,6 @@ class SignalClient:
         self._timeout = timeout_seconds
         self._on_retry = on_retry or (lambda reason, seconds: None)
         self._sleep = sleep
-        # Up to where the log holds what this client wrote: its reads wait for it.
-        self._written = ""
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def get_trade_call(self, coin, **request) -> TradeCall:
@@ -681,38 +675,28 @@ class SignalClient:
         self._sleep(RECONNECT_SECONDS)
 
     def _persist(self, once, is_once=False):
-        attempt, tries = 0, self._tries
+        attempt = 0
         while True:
             attempt += 1
             try:
                 return once()
             except _Passing as error:
-                if error.code in UNWAITED and self._written:
-                    self._written, tries = "", self._tries + 1
                 if is_once and error.code != "rate_limited":
                     raise Refusal(error.code or "given_up", str(error), LOST_STEP, error.details) from error
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
-                if attempt >= tries or seconds > LONGEST_WAIT_SECONDS:
+                if attempt >= self._tries or seconds > LONGEST_WAIT_SECONDS:
                     raise Refusal("given_up", str(error), GIVEN_UP_STEP.format(seconds=seconds)) from error
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)
 
     def _open(self, path, accept, headers=None, body=None, method=None):
-        is_read = body is None and method is None
-        if is_read and self._written:
-            path += ("&" if "?" in path else "?") + urllib.parse.urlencode({"wait_for": self._written})
         all_headers = {"Accept": accept, **self._headers, **(headers or {})}
         request = urllib.request.Request(self.url + path, body, all_headers, method=method)
         try:
-            response = self._opener.open(request, timeout=self._timeout)
-            self._written = max(self._written, response.headers.get("X-Service-Position", ""), key=_order_of)
-            return response
+            return self._opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
-            # A log that was set back since does not reach that far.
-            if error.code == 409 and is_read:
-                self._written = ""
             with error:
                 raise _failure_of(error) from error
         except CUT_OFF as error:
@@ -724,11 +708,6 @@ def _segment(value):
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} is no id")
     return urllib.parse.quote(value, safe="")
-
-
-def _order_of(position):
-    # One whole number, or two.
-    return [part.zfill(20) for part in position.split("/")]
 
 
 def _query(filters, **more):

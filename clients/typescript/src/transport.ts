@@ -62,13 +62,9 @@ const PASSING = new Set([
   'payments_unavailable',
   'rate_limited',
   'key_unverifiable',
-  'position_unknown',
-  'read_model_behind',
   'too_many_streams',
   'shutting_down',
 ])
-/** Refusals of the wait, and not of the read. */
-const UNWAITED = new Set(['read_model_behind', 'too_many_streams'])
 /** A service that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000
 /** By what a list takes its `next` where that is not `after`. */
@@ -98,8 +94,6 @@ export class Transport {
   readonly #fetch: typeof globalThis.fetch
   readonly #authorization: Readonly<Record<string, string>>
   readonly #onRetry: TransportOptions['onRetry']
-  /** Up to where the log holds what this client wrote: its reads wait for it. */
-  #written = ''
 
   constructor({ url, apiKey, tries = 5, timeoutMs = 30_000, fetch, onRetry }: TransportOptions) {
     this.url = url.replace(/\/+$/, '')
@@ -141,39 +135,23 @@ export class Transport {
     const all = { ...(headers as Record<string, string>), ...this.#authorization }
     // A method of its own would be called with another `this` than browsers take.
     const ask = this.#fetch
-    const address = `${this.url}${init.method === undefined ? this.#afterOwn(path) : path}`
     try {
-      const response = await ask(address, { redirect: 'error', ...init, headers: all, signal })
-      const written = response.headers.get('x-service-position') ?? ''
-      if (orderOf(written) > orderOf(this.#written)) this.#written = written
-      // A log that was set back since does not reach that far.
-      if (response.status === 409 && init.method === undefined) this.#written = ''
-      return response
+      return await ask(`${this.url}${path}`, { redirect: 'error', ...init, headers: all, signal })
     } catch (error) {
       stop?.throwIfAborted()
       throw new Passing(`no answer from ${this.url}: ${reasonOf(error)}`, { cause: error })
     }
   }
 
-  #afterOwn(path: string): string {
-    if (this.#written === '') return path
-    return `${path}${path.includes('?') ? '&' : '?'}wait_for=${encodeURIComponent(this.#written)}`
-  }
-
-  /** Tries again with a wait that grows, or that was asked for; without the wait for own writes, where that is refused. */
+  /** Tries again with a wait that grows, or that was asked for. */
   async persist<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    let { tries } = this
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await once()
       } catch (error) {
         if (!(error instanceof Passing)) throw error
-        if (UNWAITED.has(String(error.refused?.code)) && this.#written !== '') {
-          this.#written = ''
-          tries = this.tries + 1
-        }
         const waitMs = error.waitMs ?? Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt)
-        if (attempt >= tries || waitMs > LONGEST_WAIT_MS) throw givenUp(error.message, waitMs, error)
+        if (attempt >= this.tries || waitMs > LONGEST_WAIT_MS) throw givenUp(error.message, waitMs, error)
         await this.retry(error.message, waitMs, signal)
       }
     }
@@ -253,13 +231,6 @@ export class Transport {
     return this.persist(async () => jsonOf(await this.send('/readyz', {}, signal)), signal)
   }
 }
-
-/** Positions are one whole number, or two; as texts of one length they stand in their order. */
-const orderOf = (position: string): string =>
-  position
-    .split('/')
-    .map((part) => part.padStart(20, '0'))
-    .join('/')
 
 async function bodyOf(response: Response): Promise<unknown> {
   const body = await jsonOf(response)

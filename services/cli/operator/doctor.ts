@@ -18,6 +18,7 @@ import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { freeBytes } from '../../log/embedded/free-bytes.ts'
+import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../../log/store-identity.ts'
@@ -26,7 +27,14 @@ import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-setti
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
+import { askForState, Service, type ServiceAddress, type ServiceState } from '../kit/service.ts'
+import {
+  CONNECT_MS,
+  type Description,
+  describeChain,
+  describeClock,
+  describeWebhooks,
+} from './doctor-checks.ts'
 
 interface Finding {
   readonly part: string
@@ -56,7 +64,7 @@ export const doctorCommand = defineCommand({
   summary:
     'Checks the runtime, the settings, the store and the servers of the service, and reports what is wrong.',
   notes: [
-    'It checks the runtime, the settings, the data folder, the store and the configured servers. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
+    'It checks the runtime, the settings, the data folder, the store, its keys, backup and checkpoint, the clock, the configured servers, the chain and the webhooks. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
@@ -92,7 +100,7 @@ const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
   ...(error && { code: error.code, next_step: error.nextStep }),
 })
 
-async function examine({ flags, now }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+async function examine({ flags, now, signal }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
   const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
   let settings: Settings | undefined
   const ofSettings = await look('settings', async () => {
@@ -107,9 +115,20 @@ async function examine({ flags, now }: CommandInput<typeof FLAGS>): Promise<Find
   const known = settings
   findings.push(await look('store', () => describeStore(known, directory)))
   if (existsSync(join(directory, 'events.db'))) {
+    findings.push(await look('keys', async () => describeKeys(known, directory)))
+    findings.push(await look('clock', async () => describeClock(directory, now())))
     findings.push(await look('backup', async () => describeBackup(directory, now())))
     findings.push(await look('checkpoint', async () => describeCheckpoint(known, directory)))
   }
+  const socketPath = await findOwnerSocket(directory)
+  if (socketPath !== undefined)
+    findings.push(
+      await look('webhooks', () =>
+        describeWebhooks(new Service({ url: 'http://localhost', socketPath }, signal)),
+      ),
+    )
+  const { X402_RPC_URL } = settings
+  if (X402_RPC_URL !== undefined) findings.push(await look('chain', () => describeChain(X402_RPC_URL)))
   if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
   if (EVENTSTORE_URL !== undefined)
     findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
@@ -121,8 +140,6 @@ async function examine({ flags, now }: CommandInput<typeof FLAGS>): Promise<Find
   if (server !== undefined) findings.push(await look('server', () => describeService({ url: server })))
   return findings
 }
-
-type Description = string | { readonly isDegraded: boolean; readonly detail: string }
 
 async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
   try {
@@ -185,9 +202,16 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
   }
 }
 
+function describeKeys(settings: Settings, directory: string): string {
+  requireKeyOfLog(settings, directory)
+  return 'the sealing key that the log was begun under is there'
+}
+
 /** By the note that `signal backup` leaves beside the log. */
 function describeBackup(directory: string, now: number): Description {
-  const newest = newestBackup(directory)
+  const rows = openStoredRows(join(directory, 'events.db'))
+  const newest = newestBackup(directory, rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
+  rows.close()
   if (newest === undefined) return { isDegraded: true, detail: 'none of this log is noted here' }
   const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
   return {
@@ -268,8 +292,6 @@ function describeState({ status, components }: ServiceState) {
     message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
   })
 }
-
-const CONNECT_MS = 3_000
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */
 async function describePort(

@@ -17,7 +17,7 @@ import { createServer, type ServerOptions } from '../server.ts'
 import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
-import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
+import { openBoard, readModelAnswers } from './read-models.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The HTTP server over the parts of a process; it does not listen yet. */
@@ -44,7 +44,6 @@ export async function openApi(parts: Parts) {
       report: (fault) => log.warn({ err: fault }, 'rate limits'),
     }),
     markets: createMarketsSource(parts),
-    positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),
     bars: createBars(feed),

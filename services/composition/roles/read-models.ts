@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { comparePositions, later, START } from '../../../contracts/position.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   type Board,
@@ -61,20 +60,6 @@ export function readModelAnswers({
       ),
   }
 }
-
-/** The places in the log up to which this process has written and read. */
-export const readPositions = ({
-  platform: { store },
-  projector,
-  seen,
-}: Deps): NonNullable<ServerOptions['positions']> => ({
-  newest: () => later(seen(), projector?.newest() ?? START),
-  behind: (wanted) =>
-    (projector ?? keepsNoReadModels())
-      .health()
-      .filter(({ position }) => comparePositions(position, wanted) < 0),
-  head: () => store.head(),
-})
 
 /** The board over the read models of this process. */
 export function openBoard(

@@ -25,16 +25,6 @@ const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'payload_too_large
 /** The further refusals of an operation that requires a key. */
 const KEY_ERRORS: readonly ErrorCode[] = ['unauthorized', 'key_unknown', 'key_unverifiable']
 
-/** The further refusals of a read that waits for what was written before; its parameter names the rarer ones. */
-const POSITION_ERRORS: readonly ErrorCode[] = ['invalid_request', 'read_model_behind']
-const WAIT_FOR: OpenApiParameter = {
-  name: 'wait_for',
-  in: 'query',
-  description:
-    'The `X-Service-Position` of an answer: what was written before that answer is read, or the request refused (`read_model_behind`, and seldom 409 `position_unknown`, 503 `too_many_streams`). The header `X-Service-Behind` names read models that stand still before it: nobody waits for them',
-  schema: { type: 'string' },
-}
-
 /** The name of the parameter that routes write as a star: generators of clients need one. */
 export const REST_OF_PATH = 'path'
 
@@ -63,9 +53,7 @@ export function describeOperation(
     ...(isRead ? [] : BODY_ERRORS),
     ...COMMON_ERRORS,
   ])
-  const takesPosition = isRead && !isUnlimited
   if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
-  if (takesPosition) for (const code of POSITION_ERRORS) codes.add(code)
   // A write whose append was not confirmed in time may have succeeded.
   if (!isRead && codes.has('store_unavailable')) codes.add('outcome_unknown')
   if (isUnlimited) codes.delete('rate_limited')
@@ -75,13 +63,9 @@ export function describeOperation(
     summary: described.summary,
     description: described.description ?? `${described.summary}.`,
     security: securityOf(described),
-    parameters: [
-      ...parametersOf(raw, described),
-      ...(takesPosition ? [WAIT_FOR] : []),
-      ...headersOf(described),
-    ],
+    parameters: [...parametersOf(raw, described), ...headersOf(described)],
     ...(takesBody && { requestBody: bodyOf(raw, described) }),
-    responses: { ...errorAnswers([...codes]), ...answersOf(raw, described, isRead) },
+    responses: { ...errorAnswers([...codes]), ...answersOf(raw, described) },
   }
 }
 
@@ -130,18 +114,14 @@ const ANSWER_HEADERS: JsonObject = {
   RateLimit: { $ref: '#/components/headers/RateLimit' },
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
 }
-/** And those of answers to writes. */
-const POSITION_HEADER: JsonObject = { 'X-Service-Position': { $ref: '#/components/headers/Position' } }
 
 function answersOf(
   raw: JsonObject,
   { answers = {}, example, summary }: Operation,
-  isRead: boolean,
 ): Record<string, OpenApiResponse> {
-  const headers = isRead ? ANSWER_HEADERS : { ...ANSWER_HEADERS, ...POSITION_HEADER }
   const described = Object.entries(answers).map(([status, answer]): [string, OpenApiResponse] => [
     status,
-    { description: answer.description, headers, ...contentOf(answer, example) },
+    { description: answer.description, headers: ANSWER_HEADERS, ...contentOf(answer, example) },
   ])
   const own = Object.entries((raw.responses ?? {}) as Record<string, JsonObject>)
     // Where a route names no answer, the description is the framework's.
@@ -150,7 +130,7 @@ function answersOf(
       status,
       {
         description: summary,
-        headers,
+        headers: ANSWER_HEADERS,
         content: {
           'application/json': {
             schema: readableSchema(schemaOf(response), 'answer'),
@@ -160,7 +140,7 @@ function answersOf(
       },
     ])
   const all = Object.fromEntries([...described, ...own])
-  return Object.keys(all).length > 0 ? all : { 200: { description: summary, headers } }
+  return Object.keys(all).length > 0 ? all : { 200: { description: summary, headers: ANSWER_HEADERS } }
 }
 
 const contentOf = ({ content }: AnswerDescription, example: Json | undefined): JsonObject => {

@@ -109,10 +109,6 @@ const COMPONENTS: JsonObject = {
     ),
     RateLimit: headerOf('What is left of each: `r` requests for `t` seconds', '"address";r=99;t=1'),
     RetryAfter: headerOf('Seconds to wait before the request is sent again', '1'),
-    Position: headerOf(
-      'What this answer wrote stands in the log up to here; for `wait_for` of a read',
-      '4711',
-    ),
     RequestId: headerOf(
       'Names this request in the log; give it when you report a fault',
       '01a1fc5e-badc-7a0b-9593-25b8e98b0c7b',

@@ -24,7 +24,7 @@ export const PAID_CORS_HEADERS = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Request-Id, X-Service-Position, Retry-After, Idempotency-Replayed',
+    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Request-Id, Retry-After, Idempotency-Replayed',
 } as const
 
 const PREFLIGHT_HEADERS = {

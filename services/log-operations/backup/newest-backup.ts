@@ -19,11 +19,12 @@ const noteFile = (directory: string): string => join(directory, 'newest-backup')
 export const noteBackup = (directory: string, note: NewestBackup): void =>
   writeWholeFile(noteFile(directory), `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
 
-/** @returns undefined where none is noted, or the note cannot be read */
-export function newestBackup(directory: string): NewestBackup | undefined {
+/** @returns undefined where none is noted of the log with this id, or the note cannot be read */
+export function newestBackup(directory: string, logId: string | undefined): NewestBackup | undefined {
   try {
     if (!existsSync(noteFile(directory))) return undefined
-    return noteSchema.parse(JSON.parse(readBoundedFile(noteFile(directory), MOST_BYTES).toString()))
+    const note = noteSchema.parse(JSON.parse(readBoundedFile(noteFile(directory), MOST_BYTES).toString()))
+    return note.logId === logId ? note : undefined
   } catch {
     return undefined
   }

@@ -3,7 +3,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
@@ -26,8 +26,6 @@ export interface ProjectionHealth {
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   /** Up to where in the log the rows that answer reach. */
   readonly position: Position
-  /** Whether these rows go on with the log: those of a former version, or of one that stopped, stay where they are. */
-  readonly goesOn: boolean
   /** Whether it has caught up with the log once, in this process. */
   readonly hasBeenLive: boolean
   /** The version before it, where that one answers as it stood: this one was built up to `upTo`. */
@@ -53,8 +51,6 @@ export interface ProjectionReader<Row extends JsonObject> {
 
 export interface Projector {
   health(): ProjectionHealth[]
-  /** How far the read model has come that has come furthest; each counted call reads it. */
-  newest(): Position
   /** Its questions are refused with `store_unavailable` before there is a version that answers. */
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
   /** Resolves once every projection has a version that answers, however far behind the log, or has stopped. */
@@ -82,7 +78,6 @@ const RETRY_MS = [100, 1_000, 2_500] as const
 const TRIES_PER_REMINDER = 24
 /** Rows that wait to be written, since more hold callers up; and those that are kept in memory. */
 const [MOST_ROWS, KNOWN_ROWS] = [2_000, 1_000]
-const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'withheld'])
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -107,7 +102,6 @@ export function startProjector(options: ProjectorOptions): Projector {
   })
   return {
     health: () => runs.map((run) => run.health()),
-    newest: () => runs.reduce((newest, run) => later(newest, run.reached), START),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
@@ -207,7 +201,6 @@ class ProjectionRun implements Follower {
       name: this.name,
       version,
       position: former?.position ?? this.reached,
-      goesOn: former === undefined && !this.#isRebuilt && !STANDING.has(this.#status.state),
       hasBeenLive: this.#hasBeenLive,
       ...(former && { former: { version: former.version, upTo: this.reached } }),
       retries: this.#retries,

@@ -94,10 +94,9 @@ describe.each(LIVE_EXCHANGES)('%s', (exchange) => {
       start: Date.UTC(2026, 2, 3, 15, 55),
       historyBars: 1,
     })
-    const funding = ['BTC', 'DOGE', 'LINK'].map((coin) => ({ exchange, coin }))
-    const series: Series[] = [{ exchange, coin: 'BTC', timeframe: '1m' }]
-    const batches = await bench.collect({ series, funding }, isAt(Date.UTC(2026, 2, 3, 16, 12)))
-    for (const { coin } of funding) {
+    const series: Series[] = ['BTC', 'DOGE', 'LINK'].map((coin) => ({ exchange, coin, timeframe: '1m' }))
+    const batches = await bench.collect({ series }, isAt(Date.UTC(2026, 2, 3, 16, 12)))
+    for (const { coin } of series) {
       const updates = batches.flatMap((batch) => batch.funding.filter(({ market }) => market.coin === coin))
       const got = updates.map((update) => update.funding)
       const truth = bench.venue(exchange).market.funding(coin, 0, bench.clock.now())

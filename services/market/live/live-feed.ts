@@ -119,9 +119,9 @@ export class LiveFeed implements MarketFeed {
   }
 
   async *batches(request: BatchesRequest) {
-    const { series, funding = [], historyBars = LIMITS.historyBars, signal } = request
+    const { series, historyBars = LIMITS.historyBars, signal } = request
     const liveFrom = request.liveFrom ?? lastBarClose('1m', this.#options.now())
-    await Promise.all([...new Set([...series, ...funding].map(this.#venueOf))].map(this.#marketsOf))
+    await Promise.all([...new Set(series.map(this.#venueOf))].map(this.#marketsOf))
     for (const one of series) checkListed(one, this.#venueOf(one))
     const plans = [...Map.groupBy(series, this.#venueOf)].flatMap(([{ keptBars }, own]) =>
       planLegs(own, {
@@ -133,7 +133,7 @@ export class LiveFeed implements MarketFeed {
     )
     const legs = plans.map((plan) => new BarLeg(plan, this.#venueOf(plan.market), this.#options.now))
     const markets = new Map(
-      [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
+      series.map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
     const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
     const tracks = [...markets.values()].map((market) =>

@@ -2,8 +2,16 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
-import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import {
+  type Coin,
+  coinSchema,
+  type Market,
+  marketName,
+  type Series,
+  seriesName,
+} from '../../../contracts/series.ts'
+import { HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { VenueFault } from '../feed.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket } from './ccxt-client.ts'
@@ -14,7 +22,6 @@ import { groupNames, namesOfOther, type OtherAsset, otherAssetOf } from './state
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
 import type { VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
-import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
 import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
 import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
@@ -307,3 +314,27 @@ export const venueUnavailableError = (exchange: Exchange, error: unknown): Servi
         details: { exchange },
         cause: error,
       })
+
+/** Counts what a venue sent that could not be used, and tells the operator of it now and then. */
+type VenueFaults = ReturnType<typeof createVenueFaults>
+
+/** The same fault of the same series is reported again after this time. */
+const QUIET_MS = HOUR_MS
+
+function createVenueFaults(exchange: Exchange, now: () => number, report: (message: string) => void) {
+  const counts: Record<VenueFault, number> = { row: 0, leap: 0, restated: 0, clock: 0 }
+  const toldAt = new Map<string, number>()
+  return {
+    /** @param times how often it occurred at once */
+    note(fault: VenueFault, series: Series | undefined, message: string, times: number = 1): void {
+      counts[fault] += times
+      const subject = series === undefined ? exchange : seriesName(series)
+      const name = `${fault} ${subject}`
+      const before = toldAt.get(name)
+      if (before !== undefined && now() - before < QUIET_MS && before <= now()) return
+      toldAt.set(name, now())
+      report(`${subject}: ${message}`)
+    },
+    counts: (): Readonly<Record<VenueFault, number>> => ({ ...counts }),
+  }
+}

@@ -54,12 +54,12 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
   const turnovers = createTurnovers()
 
   async function* batches(request: BatchesRequest) {
-    const { series, funding = [], liveFrom = from, signal } = request
+    const { series, liveFrom = from, signal } = request
     const { historyFrom = Number.POSITIVE_INFINITY } = request
     const found = await catalogue()
     const count = { barsDone: 0, barsTotal: 0 }
     const wanted = [...new Map(series.map((one) => [seriesName(one), one])).values()]
-    const markets = new Map<string, Market>([...wanted, ...funding].map((one) => [marketName(one), one]))
+    const markets = new Map<string, Market>(wanted.map((one) => [marketName(one), one]))
     const replay = planReplay(found, {
       series: wanted,
       funding: [...markets.values()],

@@ -254,7 +254,6 @@ describe('createSimulatedFeed', () => {
     const midnight = Math.ceil(NOW / (24 * HOUR_MS)) * 24 * HOUR_MS
     const request = {
       series: [sim('SOL', '1d'), sim('BTC', '1d'), sim('SOL', '1m'), sim('BTC', '1m')],
-      funding: [{ exchange: 'SIM', coin: 'LINK' } as const],
     }
     const batches = await collect(request, { now: midnight - 1, until: midnight, historyBars: 3 })
     const last = batches.at(-1)
@@ -268,7 +267,6 @@ describe('createSimulatedFeed', () => {
       last?.funding.map(({ market, funding }) => [market.coin, funding.intervalHours, funding.time]),
     ).toEqual([
       ['BTC', 8, midnight],
-      ['LINK', 1, midnight],
       ['SOL', 8, midnight],
     ])
   })

@@ -157,8 +157,7 @@ class Past {
 
   #begin(some: readonly Series[]): Group {
     const { runFrom, historyFrom = Number.POSITIVE_INFINITY } = this.#request
-    const funding = this.#begun.length === 0 ? this.#request.funding : undefined
-    const market = openMarket(this.#seed, this.#drawn, { series: some, funding }, (one) => {
+    const market = openMarket(this.#seed, this.#drawn, some, (one) => {
       const { timeframe } = one
       const begins = barOpenAt(timeframe, this.#runsFrom(one)) - this.#historyBars * timeframeMs(timeframe)
       return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))
@@ -277,7 +276,7 @@ interface SimulatedMarket {
 function openMarket(
   seed: string,
   drawn: Map<Coin, SimulatedBars>,
-  { series, funding = [] }: Pick<BatchesRequest, 'series'> & { funding?: readonly Market[] | undefined },
+  series: readonly Series[],
   notBefore: (series: Series) => number,
 ): SimulatedMarket {
   const aggregator = new BarAggregator()
@@ -306,10 +305,6 @@ function openMarket(
       hoursBegin = Math.min(hoursBegin, begins)
     }
   }
-  for (const market of funding) sourcesOf(market)
-  // Funding alone has the past that hourly bars would have.
-  if (hoursBegin === Number.POSITIVE_INFINITY && minutesBegin === Number.POSITIVE_INFINITY)
-    hoursBegin = notBefore({ exchange: 'SIM', coin: '', timeframe: '1h' })
   const byName = [...coins].toSorted(([a], [b]) => (a < b ? -1 : 1))
 
   return {
