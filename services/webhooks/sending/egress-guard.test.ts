@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
-import { createEgressGuard, type EgressGuard, type NameAddress } from './egress-guard.ts'
+import { createEgressGuard, type EgressGuard } from './egress-guard.ts'
+import type { NameAddress } from './resolve-name.ts'
 
 const addresses = (texts: readonly string[]): NameAddress[] =>
   texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))

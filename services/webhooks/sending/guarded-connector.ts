@@ -16,7 +16,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { urlRefusedError } from './check-url.ts'
-import type { EgressGuard, NameAddress } from './egress-guard.ts'
+import type { EgressGuard } from './egress-guard.ts'
+import type { NameAddress } from './resolve-name.ts'
 
 export interface GuardedConnectorOptions {
   readonly guard: Pick<EgressGuard, 'admits' | 'addressesOf'>

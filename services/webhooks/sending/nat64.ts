@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import type { ResolveName } from './egress-guard.ts'
+import type { ResolveName } from './resolve-name.ts'
 
 /** A name that has these addresses of IPv4 alone: one of IPv6 was made by DNS64 of this network (RFC 7050). */
 const IPV4_ONLY = 'ipv4only.arpa'

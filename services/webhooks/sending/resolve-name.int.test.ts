@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createDnsResolver, createEgressGuard, type ResolveName, resolveAsSystem } from './egress-guard.ts'
+import { createEgressGuard } from './egress-guard.ts'
+import { createDnsResolver, type ResolveName, resolveAsSystem } from './resolve-name.ts'
 
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 const CODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const
