@@ -70,9 +70,20 @@ function faultsIn(issue: InputIssue, { whole, owner, names }: About): InputFault
   return [fault(path.join('.') || whole, problemOf(issue))]
 }
 
+const OUT_OF_BOUNDS = /^Too (?:small|big): expected \w+ to (have|be) ([<>]=?)(\S+)( \w+)?$/
+const BOUNDS: Readonly<Record<string, string>> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'more than',
+  '<': 'less than',
+}
+
 function problemOf(issue: InputIssue): string {
   if (issue.message.endsWith('received undefined')) return 'is missing'
   if (issue.message.endsWith('received NaN')) return 'is not a number'
+  const [, verb, bound, least, unit = ''] = OUT_OF_BOUNDS.exec(issue.message) ?? []
+  if (bound === '>=' && least === '1' && unit === ' characters') return 'must not be empty'
+  if (bound !== undefined) return `must ${verb} ${BOUNDS[bound]} ${least}${unit}`
   if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '')
   // Who makes a pattern of its own says in words what it is.
   if (issue.message.startsWith('Invalid string: must match pattern'))

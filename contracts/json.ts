@@ -55,6 +55,9 @@ function objectFault(value: object, maxDepth: number): string | undefined {
   return undefined
 }
 
+/** Reads JSON of others, which editors and programs on Windows begin with a byte order mark. @throws SyntaxError */
+export const parseJson = (text: string): unknown => JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
+
 /** JSON with the keys of every object in order: equal values have equal text. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)

@@ -10,6 +10,7 @@ export const chatKnowledgeRequest = z.strictObject({
     .describe('One question about this service; earlier ones are not remembered'),
   model: z
     .string()
+    .min(1)
     .max(100)
     .optional()
     .describe(

@@ -215,9 +215,9 @@ describe('a payment that cannot be money', () => {
   )
 
   test('two payments are none', async () => {
-    const payment = await payV1(authorize())
+    const [payment, other] = [await payV1(authorize()), await payV1(authorize())]
     const head = `POST /x402/get_trade_call HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nX-PAYMENT: ${payment}\r\n`
-    const bytes = Buffer.from(`${head}PAYMENT-SIGNATURE: ${payment}\r\n\r\n`)
+    const bytes = Buffer.from(`${head}PAYMENT-SIGNATURE: ${other}\r\n\r\n`)
     const answered = await sendBytes(bytes, { port: service.port, isAbandoned: false, timeoutMs: 5_000 })
     expect([answered.status, JSON.parse(answered.body)]).toMatchObject([400, { code: 'payment_malformed' }])
   })

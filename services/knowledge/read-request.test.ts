@@ -51,12 +51,25 @@ describe('a search', () => {
     [{ query: 'quota', limit: 0 }, 'INVALID_QUERY'],
     [{ query: 'quota', limit: 51 }, 'INVALID_QUERY'],
     [{ query: 'quota', limit: 1.5 }, 'INVALID_QUERY'],
-    [{ query: 'quota', limit: '10' }, 'INVALID_QUERY'],
-    [{ query: 'quota', limit: null }, 'INVALID_QUERY'],
+    [{ query: 'quota', limit: 'ten' }, 'INVALID_QUERY'],
+    [{ query: 'quota', limit: '99' }, 'INVALID_QUERY'],
     [{ query: 'quota', page: 2 }, 'INVALID_QUERY'],
   ])('like %j is refused with %s', (request, code) => {
     expect(codeOf(() => readSearchRequest(request))).toBe(code)
   })
+})
+
+test.each([{ limit: null }, { limit: '' }])('a search with %j is one without it', (unset) => {
+  expect(readSearchRequest({ query: 'quota', ...unset })).toEqual(readSearchRequest({ query: 'quota' }))
+})
+
+test('the number of rows may be given as text', () => {
+  expect(readSearchRequest({ query: 'quota', limit: '7' }).limit).toBe(7)
+})
+
+test.each([{ model: null }, { model: '' }])('a question with %j is one without it', (unset) => {
+  const question = 'What is HOLD?'
+  expect(readChatRequest({ question, ...unset }, MODELS)).toEqual(readChatRequest({ question }, MODELS))
 })
 
 describe('a question', () => {
@@ -82,8 +95,6 @@ describe('a question', () => {
     [{ question: 'What\u0007 is it' }, 'INVALID_QUESTION'],
     [{ question: 'What is \udc00' }, 'INVALID_QUESTION'],
     [{ question: 'What is it?', model: 'gpt-9' }, 'INVALID_MODEL'],
-    [{ question: 'What is it?', model: '' }, 'INVALID_MODEL'],
-    [{ question: 'What is it?', model: null }, 'INVALID_MODEL'],
     [{ question: 'What is it?', model: ['extractive'] }, 'INVALID_MODEL'],
     [{ question: 'What is it?', stream: true }, 'INVALID_QUESTION'],
   ])('like %j is refused with %s', (request, code) => {

@@ -1,7 +1,8 @@
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
-import type { SearchRequest } from '../../contracts/tools/search-knowledge.ts'
+import { type ChatRequest, chatKnowledgeRequest } from '../../contracts/tools/chat-knowledge.ts'
+import { type SearchRequest, searchKnowledgeRequest } from '../../contracts/tools/search-knowledge.ts'
+import { asMeant } from '../../contracts/tools/tool-arguments.ts'
 import { hasWord } from './search/query-words.ts'
 
 const DEFAULT_ROWS = 10
@@ -27,7 +28,7 @@ const QUESTION: TextCodes = {
  * @example readSearchRequest({ query: ' quota ' }) // { query: 'quota', limit: 10 }
  */
 export function readSearchRequest(request: unknown): SearchRequest {
-  const fields = fieldsOf(request, ['query', 'limit'], QUERY.invalid)
+  const fields = fieldsOf(asMeant(searchKnowledgeRequest, request), ['query', 'limit'], QUERY.invalid)
   const query = readText(fields.query, 'query', QUERY, LIMITS.searchCharactersLeast, LIMITS.searchCharacters)
   const { limit = DEFAULT_ROWS } = fields
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMITS.searchRows) {
@@ -46,7 +47,7 @@ export function readSearchRequest(request: unknown): SearchRequest {
  * @throws ServiceError `INVALID_QUESTION`, `QUESTION_TOO_SHORT`, `QUESTION_TOO_LONG`, `INVALID_MODEL` with the list
  */
 export function readChatRequest(request: unknown, models: readonly string[]): ChatRequest {
-  const fields = fieldsOf(request, ['question', 'model'], QUESTION.invalid)
+  const fields = fieldsOf(asMeant(chatKnowledgeRequest, request), ['question', 'model'], QUESTION.invalid)
   const question = readText(
     fields.question,
     'question',

@@ -1,8 +1,7 @@
-import type { z } from 'zod'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
-import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
 import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
+import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import { type RegimeShiftReader, regimeHistory } from '../http/routes/regime-shifts.ts'
 import type { KnowledgeService, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
@@ -33,25 +32,6 @@ export interface FreeTool extends ToolDefinition {
 
 /** The tools that are served, by name. */
 export type FreeTools = ReadonlyMap<string, FreeTool>
-
-/**
- * The arguments of a tool as its schema has them.
- *
- * @throws ServiceError `invalid_request`, naming each field that does not fit
- */
-export function toolArguments<Schema extends z.ZodType>(
-  tool: string,
-  schema: Schema,
-  sent: unknown,
-): z.output<Schema> {
-  const parsed = schema.safeParse(sent)
-  if (parsed.success) return parsed.data
-  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool', schema)
-  throw new ServiceError('invalid_request', {
-    message: `${tool}, ${faultMessage(fields)}`,
-    details: { fields },
-  })
-}
 
 const LOOKS_INSIDE: ToolHints = { readOnlyHint: true, openWorldHint: false }
 

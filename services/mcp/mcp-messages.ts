@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Json, type JsonObject, jsonFault } from '../../contracts/json.ts'
+import { type Json, type JsonObject, jsonFault, parseJson } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
 /** Fields of the metadata of a request. The SDK has these names, too, but is loaded with the first message for it. */
@@ -98,7 +98,7 @@ function parse(
   text: string,
 ): { readonly value: Json; readonly error?: undefined } | { readonly error: string } {
   try {
-    return { value: JSON.parse(text) as Json }
+    return { value: parseJson(text) as Json }
   } catch {
     return { error: 'the body is not JSON' }
   }

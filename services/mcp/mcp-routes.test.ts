@@ -19,6 +19,7 @@ afterEach(() => app.close())
 const post = ({ headers, payload }: Sent): Promise<LightMyRequestResponse> =>
   app.inject({ method: 'POST', url: '/mcp', headers, payload })
 
+const SERVED_VERSIONS = '2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, 2024-10-07'
 const CALL = { name: 'get_trade_call', arguments: { coin: 'BTC' } }
 const ERAS = { modern, legacy }
 
@@ -209,6 +210,41 @@ describe('the stateless revision', () => {
       400,
       { error: { code: -32022, data: { requested: version, supported: ['2026-07-28'] } } },
     ])
+    const handshake = await post(legacy('tools/list', {}, { 'mcp-protocol-version': '1999-01-01' }))
+    expect(handshake.statusCode).toBe(400)
+    for (const one of [response, handshake])
+      expect(one.json().error.message).toContain(`(supported: ${SERVED_VERSIONS})`)
+  })
+
+  test.each([
+    ['initialize', undefined, 'is missing'],
+    ['initialize', { protocolVersion: '2025-06-18', capabilities: {} }, 'clientInfo: is missing'],
+    ['resources/read', { uri: 5 }, 'uri: expected string, received number'],
+    ['resources/list', { cursor: 5 }, 'cursor: expected string, received number'],
+    ['tools/list', { cursor: 5 }, 'cursor: expected string, received number'],
+  ])('says in one line what does not fit in %s with %j', async (method, params, fault) => {
+    const sent = raw(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    const response = await post(sent)
+    expect(response.json().error).toEqual({
+      code: -32602,
+      message: expect.stringMatching(/^Invalid params: .*$/),
+    })
+    expect(response.json().error.message).toContain(fault)
+  })
+
+  test.each([
+    ['initialize', { title: null }, {}],
+    ['initialize', {}, { sampling: null }],
+  ])('takes what is null in %s for left out: %j %j', async (method, client, capabilities) => {
+    const clientInfo = { name: 'x', version: '1', ...client }
+    const response = await post(legacy(method, { protocolVersion: '2025-06-18', capabilities, clientInfo }))
+    expect(response.json().result.protocolVersion).toBe('2025-06-18')
+  })
+
+  test('takes a byte order mark before a message', async () => {
+    const sent = legacy('ping')
+    const response = await post({ ...sent, payload: `\uFEFF${sent.payload}` })
+    expect(response.json()).toMatchObject({ result: {} })
   })
 
   test.each(['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/protocolVersion'])(

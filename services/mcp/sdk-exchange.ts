@@ -5,8 +5,18 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger } from 'fastify'
 import { assert } from '../../contracts/assert.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
+import { faultMessage, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
+import type { Json, JsonObject } from '../../contracts/json.ts'
+import {
+  idOf,
+  isJsonObject,
+  JSON_RPC_CODES,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  type RequestId,
+  type RpcError,
+  rpcErrorText,
+} from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
 
@@ -75,11 +85,68 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger) {
         signal,
       })
       callers.set(request, caller)
-      if (await isLegacyRequest(request, message)) return legacy(request, message)
-      return modern.fetch(request, { parsedBody: message })
+      const { params, ...rest } = message
+      const meant = params === undefined || params === null ? rest : { ...rest, params: withoutUnset(params) }
+      const isLegacy = await isLegacyRequest(request, meant)
+      const response = await (isLegacy
+        ? legacy(request, meant)
+        : modern.fetch(request, { parsedBody: meant }))
+      return inWords(response)
     },
     /** Ends open streams. */
     close: (): Promise<void> => modern.close(),
+  }
+}
+
+/** Without members that are null, which many clients send for what is unset; what a tool is given is the tool's. */
+const withoutUnset = (value: Json): Json =>
+  isJsonObject(value)
+    ? Object.fromEntries(
+        Object.entries(value)
+          .filter(([, member]) => member !== null)
+          .map(([name, member]) => [name, name === 'arguments' ? member : withoutUnset(member)]),
+      )
+    : value
+
+const VERSIONS: readonly string[] = [MODERN_VERSION, ...LEGACY_VERSIONS]
+
+/** As either server of the SDK says it. */
+const UNSUPPORTED = /^(?:Bad Request: )?Unsupported protocol version: (\S+)/
+
+/**
+ * The SDK calls parameters that do not fit an internal error, and answers the whole report of its validator; and each of
+ * its two servers names the revisions that it serves itself.
+ */
+async function inWords(response: Response): Promise<Response> {
+  if (response.headers.get('content-type')?.startsWith('application/json') !== true) return response
+  const text = await response.text()
+  const { status, headers } = response
+  const init = { status, headers: { 'content-type': headers.get('content-type') ?? '' } }
+  if (!text.includes('"error":{')) return new Response(text, init)
+  const answer = JSON.parse(text) as { id: RequestId | null; error?: RpcError }
+  const { id, error } = answer
+  const [, version] = UNSUPPORTED.exec(error?.message ?? '') ?? []
+  if (error !== undefined && version !== undefined) {
+    // `data.supported` has to be the list of server/discover, which has the revisions without a handshake.
+    const message = `Unsupported protocol version: ${version} (supported: ${VERSIONS.join(', ')})`
+    return new Response(rpcErrorText(id, { ...error, message }), init)
+  }
+  const issues = error?.code === JSON_RPC_CODES.internalError ? issuesIn(error.message) : undefined
+  if (issues !== undefined) {
+    const faults = inputFaults(issues, 'params', 'this method')
+    const message = `Invalid params: ${faultMessage(faults).replaceAll('params.', '')}`
+    return new Response(rpcErrorText(id, { code: JSON_RPC_CODES.invalidParams, message }), init)
+  }
+  return new Response(text, init)
+}
+
+/** The report of the validator; undefined for a message in words. */
+function issuesIn(message: string): InputIssue[] | undefined {
+  if (!message.startsWith('[')) return undefined
+  try {
+    return JSON.parse(message) as InputIssue[]
+  } catch {
+    return undefined
   }
 }
 

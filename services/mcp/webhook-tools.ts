@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
+import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import {
   attemptsAnswerSchema,
@@ -27,7 +28,7 @@ import {
 } from '../http/routes/webhook-requests.ts'
 import { type WebhookOwner, type WebhookService, webhookActs } from '../http/webhook-acts.ts'
 import { callerAs } from '../tool-calls/index.ts'
-import { type FreeTool, type FreeTools, type ToolHints, toolArguments } from './free-tools.ts'
+import type { FreeTool, FreeTools, ToolHints } from './free-tools.ts'
 
 type Acts = ReturnType<typeof webhookActs>
 

@@ -190,8 +190,8 @@ describe('names that do not exist', () => {
 
 describe('requests that are none', () => {
   const hostile: readonly (readonly [string, unknown, string])[] = [
-    ['nothing', undefined, 'the arguments'],
-    ['null', null, 'the arguments'],
+    ['nothing', undefined, 'coin'],
+    ['null', null, 'coin'],
     ['text', 'BTC', 'the arguments'],
     ['a list', [{ coin: 'BTC' }], 'the arguments'],
     ['no coin', {}, 'coin'],
@@ -200,7 +200,7 @@ describe('requests that are none', () => {
     ['a list of coins', { coin: ['BTC'] }, 'coin'],
     ['a huge coin', { coin: 'B'.repeat(60_000) }, 'coin'],
     ['half a character', { coin: 'BTC\ud800' }, 'coin'],
-    ['an empty exchange', { coin: 'BTC', exchange: '' }, 'exchange'],
+    ['an empty coin', { coin: '' }, 'coin'],
     ['a number for a timeframe', { coin: 'BTC', timeframe: 60 }, 'timeframe'],
     ['an unknown field', { coin: 'BTC', leverage: 5 }, 'leverage'],
     ['a prototype', JSON.parse('{"coin":"BTC","__proto__":{"timeframe":"4h"}}'), '__proto__'],
@@ -227,7 +227,7 @@ describe('requests that are none', () => {
 
   test.each([
     ['scan_trade_calls', { top_n: 0 }, 'top_n'],
-    ['scan_trade_calls', { top_n: '20' }, 'top_n'],
+    ['scan_trade_calls', { top_n: 'twenty' }, 'top_n'],
     ['scan_trade_calls', { rank_by: 'luck' }, 'rank_by'],
     ['scan_trade_calls', { limit: Number.NaN }, 'limit'],
     ['scan_funding_arb', { coins: ['BTC', 7] }, 'coins'],

@@ -1,6 +1,5 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { faultMessage, type InputFault, inputFaults } from '../../../contracts/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
@@ -8,6 +7,7 @@ import type {
   ScanFundingArbRequest,
   ScanFundingArbResponse,
 } from '../../../contracts/tools/scan-funding-arb.ts'
+import { toolArguments } from '../../../contracts/tools/tool-arguments.ts'
 import {
   TOOLS,
   type ToolName,
@@ -31,24 +31,8 @@ import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
  *
  * @throws ServiceError `invalid_request` naming every field at fault in `details.fields`.
  */
-export function parseToolRequest<Name extends ToolName>(tool: Name, request: unknown): ToolRequest<Name> {
-  // The schemas drop this one key where they refuse every other that they do not know.
-  if (typeof request === 'object' && request !== null && Object.hasOwn(request, '__proto__')) {
-    throw invalidInputError(tool, [{ field: '__proto__', problem: 'is not a field of this tool' }])
-  }
-  const parsed = TOOLS[tool].request.safeParse(request)
-  if (parsed.success) return parsed.data as ToolRequest<Name>
-  throw invalidInputError(
-    tool,
-    inputFaults(parsed.error.issues, 'the arguments', 'this tool', TOOLS[tool].request),
-  )
-}
-
-const invalidInputError = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>
-  new ServiceError('invalid_request', {
-    message: `${tool}, ${faultMessage(fields)}`,
-    details: { fields },
-  })
+export const parseToolRequest = <Name extends ToolName>(tool: Name, request: unknown): ToolRequest<Name> =>
+  toolArguments(tool, TOOLS[tool].request, request) as ToolRequest<Name>
 
 /** Answers every tool call of every channel. */
 export interface ToolHandler {

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import { parseJson as readJson } from '../../../contracts/json.ts'
 import type { SentBody } from '../../tool-calls/index.ts'
 
 /**
@@ -34,7 +35,7 @@ export function readPaidBody(rawHeaders: readonly string[], body: unknown): Sent
 function parseJson(bytes: Buffer): { readonly value?: unknown; readonly fault?: string } {
   if (bytes.length === 0) return { fault: 'it is empty' }
   try {
-    return { value: JSON.parse(bytes.toString()) as unknown }
+    return { value: readJson(bytes.toString()) }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) }
   }

@@ -35,7 +35,7 @@ const TOOL_ERRORS = [
 
 const PAYMENT_HEADERS = {
   'X-PAYMENT': 'The payment: base64 of JSON, version 1 or 2 of x402',
-  'PAYMENT-SIGNATURE': 'The same, as version 2 names it; one of both at most',
+  'PAYMENT-SIGNATURE': 'The same, as version 2 names it; both only with the same payment',
   'Payment-Secret': '`_service.payment.secret` of the first answer, to have it again',
   'SIGN-IN-WITH-X': 'A fresh signature of the payer, to have an answer again that was lost',
 }

@@ -27,6 +27,20 @@ function refusal(headers: readonly string[]): string {
   }
   return 'taken'
 }
+
+test('a payment under both names is one; two payments, and two lines of one name, are none', () => {
+  const other = encoded(paymentV1(anAuthorization(payerNumber(4)), SIGNATURE))
+  const both = readPayment(['X-PAYMENT', encoded(v1), 'PAYMENT-SIGNATURE', encoded(v1)], BASE)
+  expect(both).toEqual(read(encoded(v1)))
+  expect(refusal(['X-PAYMENT', encoded(v1), 'PAYMENT-SIGNATURE', other])).toBe('payment_malformed')
+  expect(refusal(['X-PAYMENT', encoded(v1), 'x-payment', encoded(v1)])).toBe('payment_malformed')
+})
+
+test('a payment may begin with a byte order mark', () => {
+  const text = `\uFEFF${JSON.stringify(v1)}`
+  expect(read(Buffer.from(text).toString('base64'))).toEqual(read(encoded(v1)))
+})
+
 const refusalOf = (value: string): string => refusal(['X-PAYMENT', value])
 
 const expected = {

@@ -8,6 +8,7 @@ import {
   USDC_DOMAIN,
 } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { parseJson as readJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import type { PresentedPayment } from '../payments.ts'
@@ -168,22 +169,24 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
 /**
  * The payment header of a request; undefined where it has none. Node keeps one of several lines of a name and says
- * nothing, so they are counted as they came.
+ * nothing, so they are counted as they came. Some wallets send one payment under both names: that is one.
  *
  * @param rawHeaders names and values in turn
  * @throws ServiceError `payment_malformed` where there are several
  */
 function findPaymentHeader(rawHeaders: readonly string[]): string | undefined {
-  let found: string | undefined
+  const found = new Map<string, string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ''
-    if (!NAME_LENGTHS.includes(name.length) || !HEADER_NAMES.includes(name.toLowerCase())) continue
-    if (found !== undefined) {
-      throw malformedError(`There is more than one payment header; the second is ${name}.`)
-    }
-    found = rawHeaders[index + 1] ?? ''
+    const given = rawHeaders[index] ?? ''
+    if (!NAME_LENGTHS.includes(given.length) || !HEADER_NAMES.includes(given.toLowerCase())) continue
+    const name = given.toLowerCase()
+    const value = rawHeaders[index + 1] ?? ''
+    const [first = value] = found.values()
+    if (found.has(name) || first !== value)
+      throw malformedError(`There is more than one payment header; the second is ${given}.`)
+    found.set(name, value)
   }
-  return found
+  return found.values().next().value
 }
 
 /**
@@ -213,7 +216,7 @@ function fromBase64(text: string): string {
 
 function parseJson(json: string): unknown {
   try {
-    return JSON.parse(json) as unknown
+    return readJson(json)
   } catch (error) {
     throw malformedError(`The payment header holds no JSON: ${reasonOf(error)}.`)
   }
