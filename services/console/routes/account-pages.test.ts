@@ -142,7 +142,7 @@ test('a code begins a session that only this host is sent and no script reads', 
   expect(confirmed.headers['set-cookie']).toBe(
     `__Host-session=${SECRET}; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax`,
   )
-  const page = await get('/account', { cookie })
+  const page = await get('/account?fbclid=abc', { cookie })
   expect(page.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'same-origin' })
   expect(page.body).toContain('this one')
   expect(page.body).toContain(`name="id" value="${OTHER_ID}"`)

@@ -84,7 +84,7 @@ function returnPath(form: Form): string | undefined {
 /** Counted calls and payments of one page. */
 const ROWS = 20
 
-const querySchema = z.strictObject({
+const querySchema = z.object({
   after: z.string().max(256).optional(),
   paid: z.string().max(64).optional(),
   signed_in: z.string().max(1).optional(),

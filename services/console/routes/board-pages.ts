@@ -32,7 +32,7 @@ export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
 
 const emptyIsNone = (value: unknown) => (value === '' ? undefined : value)
 /** A form sends what was not chosen as empty. */
-const querySchema = z.strictObject({
+const querySchema = z.object({
   exchange: z.preprocess(emptyIsNone, boardFilters.exchange),
   coin: z.preprocess(emptyIsNone, boardFilters.coin),
   timeframe: z.preprocess(emptyIsNone, boardFilters.timeframe),

@@ -25,7 +25,7 @@ export interface PagesOptions {
 
 const PATH = '/series/:exchange/:coin/:timeframe'
 
-const querystring = z.strictObject({
+const querystring = z.object({
   after: z.string().max(64).optional(),
   bars: z.enum(ZOOMS).default('300'),
 })

@@ -26,7 +26,7 @@ import { trackRecordPage } from '../pages/track-record-page.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 const text = z.string().max(256).optional()
-const querySchema = z.strictObject({ timeframe: text, coin: text, after: text, coins: text })
+const querySchema = z.object({ timeframe: text, coin: text, after: text, coins: text })
 type Query = z.infer<typeof querySchema>
 
 /** A form sends what was not filled in as empty. */

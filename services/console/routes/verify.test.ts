@@ -164,7 +164,6 @@ describe('GET /verify/:verdict_id', () => {
     ['/verify/0190a000-0000-8000-8000-00000000ffff', 404, 'verdict_unknown'],
     ['/verify/yesterday', 400, 'invalid_request'],
     [`/verify/${ID}?format=xml`, 400, 'invalid_request'],
-    [`/verify/${ID}?form=json`, 400, 'invalid_request'],
   ])('%s is refused with %i %s', async (path, status, code) => {
     const page = await get(path, PAGE)
     expect(page.statusCode).toBe(status)

@@ -38,7 +38,7 @@ const schema = {
     },
   ),
   params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
-  querystring: z.strictObject({
+  querystring: z.object({
     format: z
       .enum(['html', 'json'])
       .optional()
