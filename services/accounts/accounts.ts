@@ -1,9 +1,12 @@
 import { assert } from '../../contracts/assert.ts'
-import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
+import { subjectStream } from '../../contracts/streams.ts'
 import { accounts as accountsProjection, type PlanPeriod, planAt } from '../../projections/index.ts'
+import { outcomeUnknownError, type UnknownOutcome } from '../log/append-until-known.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
@@ -17,9 +20,8 @@ import {
   withKeyNames,
 } from './account-deps.ts'
 import { createAccountLog } from './account-log.ts'
-import { requireRoomFor } from './decide-account.ts'
-import type { ErasedSubjects } from './erased-subjects.ts'
-import { createErasures } from './erasures.ts'
+import { requireOpen, requireRoomFor } from './decide-account.ts'
+import { type ErasureList, listedSubject } from './erasure-list.ts'
 import { createIdentifier, entitlementOf, type Identify } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
@@ -43,8 +45,8 @@ export interface AccountsOptions
   readonly deriveSecret: (purpose: string) => Uint8Array
   /** Default: the one that `deriveSecret` gives. */
   readonly wrapping?: WrappingKeys
-  /** Default: none are kept outside of the log. */
-  readonly erasedSubjects?: ErasedSubjects
+  /** Erased accounts, known outside of the log. Default: none are. */
+  readonly erasures?: ErasureList
   readonly mailer: Mailer
   /** Counts sign-in mails, with the other processes where they share it. */
   readonly cache: Pick<Cache, 'increment'>
@@ -128,8 +130,8 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
    * Ends an account, revokes its keys and forgets what was personal. The same address can sign in again, to an
    * account of the same id without keys and plans; calls used in a window stay used.
    *
-   * @throws ServiceError `account_unknown`; of the store where the account is erased and its e-mail address not yet:
-   *   that is finished later
+   * @throws ServiceError `account_unknown`; `outcome_unknown` where the log did not take all of it: asked again, it goes
+   *   on where it ended
    */
   erase(accountId: string, origin: Origin): Promise<void>
   /** Ends what goes on by itself, after mails that are under way. */
@@ -137,7 +139,7 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
 }
 
 /**
- * Accounts over the log. From now on it follows changes of other processes and finishes erasures, until it is closed.
+ * Accounts over the log. From now on it follows changes of other processes, until it is closed.
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of the port, each a few lines over the same streams
 export function createAccounts(options: AccountsOptions): Accounts {
@@ -163,20 +165,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
     wrapping: options.wrapping ?? soleWrapping(deriveSecret),
     signal,
   })
-  const erasures = createErasures({
-    subjectKeys,
-    index,
-    list: options.erasedSubjects,
-    async end({ accountId, generation }) {
-      const state = await log.load(accountId)
-      if (!state.isOpen || state.generation !== generation) return
-      await log.execute(accountId, SET_BACK, () => [{ kind: 'Erase' }])
-      report('an account that was erased before the log was set back is erased again', { accountId })
-    },
-    sleep,
-    signal,
-    onProblem: (error) => report('an erasure has to wait', { reason: error.message }),
-  })
   const postOffice = createPostOffice({
     mailer: options.mailer,
     sleep,
@@ -195,18 +183,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const keepOn = (what: string, work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))
   const running = [
-    keepOn('finishing erasures', () => erasures.run()),
+    keepOn('erasing what a restored log has back', () => eraseListed({ ...deps, signal }, options)),
     keepOn('sealing keys anew', () =>
       resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
     ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),
   ]
-
-  async function finishErasing(accountId: string): Promise<void> {
-    const { generation } = await log.load(accountId)
-    await erasures.erase({ accountId, generation: generation - 1 })
-  }
 
   return {
     ...signIn,
@@ -247,9 +230,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
       })
     },
     async erase(accountId, origin) {
-      if (await isHalfErased(deps, accountId)) return finishErasing(accountId)
-      await log.execute(accountId, origin, () => [{ kind: 'Erase' }])
-      await finishErasing(accountId)
+      const state = await log.load(accountId)
+      requireOpen(accountId, state)
+      await eraseSubject(deps, options.erasures, { accountId, generation: state.generation }, origin)
       await identifier.settled()
     },
     async close() {
@@ -303,13 +286,48 @@ async function show(deps: AccountDeps, accountId: string): Promise<AccountView> 
   }
 }
 
-/** The actor of appends that a restored log has lost. */
-const SET_BACK = { correlationId: 'erased before', actor: 'start' }
+const ERASE_UNKNOWN: UnknownOutcome = {
+  what: 'all of the account was erased',
+  again:
+    'Send the same request again: it goes on where it ended, and is refused once there is no account any more.',
+}
 
-/** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */
-async function isHalfErased({ log, subjectKeys }: AccountDeps, accountId: string): Promise<boolean> {
-  const { isOpen, generation } = await log.load(accountId)
-  return !isOpen && generation > 0 && (await subjectKeys.has({ accountId, generation: generation - 1 }))
+/** Forgets a subject for good, and ends its account. Each step does nothing the second time. */
+async function eraseSubject(
+  { log, subjectKeys }: AccountDeps,
+  list: ErasureList | undefined,
+  subject: Subject,
+  origin: Origin,
+): Promise<void> {
+  const { accountId, generation } = subject
+  // Known outside of the log before it is done: a copy of the log has the key still.
+  list?.add([subjectStream(accountId, generation)])
+  try {
+    await subjectKeys.erase(subject)
+    await log.execute(accountId, origin, (state) =>
+      state.isOpen && state.generation === generation ? [{ kind: 'Erase' }] : [],
+    )
+    // A key can be made or sealed anew until the account has ended.
+    if (await subjectKeys.has(subject)) await subjectKeys.erase(subject)
+  } catch (error) {
+    throw isServiceError(error) ? outcomeUnknownError(ERASE_UNKNOWN, error) : error
+  }
+}
+
+/** Erases again what a log that was set back, or an erasure that was broken off, has left open. */
+async function eraseListed(
+  deps: AccountDeps & { readonly signal: AbortSignal },
+  { erasures, report }: Pick<AccountsOptions, 'erasures' | 'report'>,
+): Promise<void> {
+  for (const stream of erasures?.read() ?? []) {
+    if (deps.signal.aborted) return
+    const subject = listedSubject(stream)
+    const { accountId } = subject
+    const { isOpen, generation } = await deps.log.load(accountId)
+    if (!isOpen || generation !== subject.generation) continue
+    await eraseSubject(deps, erasures, subject, { correlationId: 'erased before', actor: 'start' })
+    report('an account that was erased before is erased again', { accountId })
+  }
 }
 
 /** Forgets what is remembered of accounts that another process changed. */

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Subject } from '../../contracts/owner-accounts.ts'
 import { firstStreamOf, subjectStream } from '../../contracts/streams.ts'
+import { openErasureList } from './erasure-list.ts'
 import { aWorld, codeOf, ORIGIN, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
@@ -87,34 +90,40 @@ describe('a sealing key that was replaced', () => {
   })
 })
 
-describe('a list of erased subjects, kept outside of the log', () => {
-  const listOf = (...subjects: Subject[]) => ({
-    list: () => subjects,
-    add: (more: readonly Subject[]) => void subjects.push(...more),
+describe('a list of erased accounts, kept outside of the log', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'erasures-'))
   })
+  afterEach(() => rmSync(folder, { recursive: true }))
+  const listOf = (...streams: string[]) => {
+    const list = openErasureList(join(folder, 'erased-subjects'))
+    if (streams.length > 0) list.add(streams)
+    return list
+  }
 
-  test('is told of each erasure before the key is erased', async () => {
-    const subjects: Subject[] = []
+  test('has each account before its key is erased', async () => {
+    const erasures = listOf()
     const inner = world.store()
     const { accounts } = await world.start({
-      erasedSubjects: { list: () => subjects, add: (more) => void subjects.push(...more) },
+      erasures,
       store: {
         ...inner,
         erase(stream) {
-          expect(subjects.length).toBeGreaterThan(0)
+          expect(erasures.read()).toContain(stream)
           return inner.erase(stream)
         },
       },
     })
     const { accountId } = await world.signIn(accounts, EMAIL)
     await accounts.erase(accountId, ORIGIN)
-    expect(subjects[0]).toEqual({ accountId, generation: 0 })
+    expect(erasures.read()).toEqual([subjectStream(accountId, 0)])
   })
 
   test('erases again what a log that was set back takes for open', async () => {
     const { accounts } = await world.start()
     const { accountId, key } = await world.signIn(accounts, EMAIL)
-    const restored = await world.start({ erasedSubjects: listOf({ accountId, generation: 0 }) })
+    const restored = await world.start({ erasures: listOf(subjectStream(accountId, 0)) })
     await expect.poll(streamsWithKeys).toEqual([])
     await expect.poll(async () => (await restored.accounts.identify(`Bearer ${key}`)).outcome).toBe('UNKNOWN')
     expect(await codeOf(restored.accounts.show(accountId))).toBe('account_unknown')
@@ -122,11 +131,20 @@ describe('a list of erased subjects, kept outside of the log', () => {
     expect(await world.signIn(restored.accounts, EMAIL)).toMatchObject({ accountId })
   })
 
-  test('does nothing to accounts that are not in it', async () => {
+  test('leaves other accounts alone', async () => {
     const { accounts } = await world.start()
     const { accountId } = await world.signIn(accounts, EMAIL)
-    const other = await world.start({ erasedSubjects: listOf({ accountId: randomUUID(), generation: 0 }) })
+    const other = await world.start({ erasures: listOf(subjectStream(randomUUID(), 0)) })
     await expect.poll(() => other.accounts.show(accountId)).toMatchObject({ email: EMAIL })
     expect(await streamsWithKeys()).toHaveLength(1)
+  })
+
+  test('that was spoilt is refused, and no name is taken twice', () => {
+    const [one, two] = [randomUUID(), randomUUID()].map((id) => subjectStream(id, 0)) as [string, string]
+    expect(listOf(one).read()).toEqual([one])
+    listOf(two, one)
+    expect(listOf().read()).toEqual([one, two])
+    writeFileSync(join(folder, 'erased-subjects'), `${one}\naccount-7\n`)
+    expect(() => listOf().read()).toThrow('"account-7" names no stream of a key')
   })
 })

@@ -202,10 +202,9 @@ export function createSubjectKeys(options: SubjectKeysOptions) {
     open,
     /** Whether the subject has a key, so that what is sealed can be opened. */
     async has(subject: Subject) {
-      let count = 0
       for (const stream of streamsOf(subject))
-        for await (const { revision } of store.read(stream, { limit: 1 })) count += revision + 1
-      return count > 0
+        for await (const first of store.read(stream, { limit: 1 })) return first !== undefined
+      return false
     },
     reseal,
     /** Forgets a subject, for good; doing it again does nothing. */

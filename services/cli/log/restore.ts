@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import { ERASED_SUBJECTS_FILE, erasedList, rememberErased } from '../../accounts/index.ts'
+import { ERASURE_LIST_FILE, openErasureList } from '../../accounts/index.ts'
 import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
@@ -48,12 +48,8 @@ export const restoreCommand = defineCommand({
     const directory = join(flags['data-dir'], market)
     const upTo = pointOf(flags)
     const progress = createProgressLine(input)
-    const erasedSubjects = readList(directory, {
-      flag: 'erased',
-      name: ERASED_SUBJECTS_FILE,
-      named: flags.erased,
-      open: erasedList,
-    })
+    const listBesideLog = join(directory, ERASURE_LIST_FILE)
+    const erasures = readErasures(flags.erased ?? listBesideLog, flags.erased !== undefined)
     const { keys, fingerprint } = keysAt(directory, flags)
     const {
       position,
@@ -66,7 +62,7 @@ export const restoreCommand = defineCommand({
       keys,
       directory,
       upTo,
-      erased: new Set(erasedSubjects),
+      erased: new Set(erasures),
       accept(read) {
         const { manifest } = read
         if (manifest.market === market) return requireVerified(read, place, input)
@@ -75,7 +71,7 @@ export const restoreCommand = defineCommand({
         })
       },
       inspect: (first) => requireSameKey(first, fingerprint),
-      remember: (subjects) => rememberErased(join(directory, ERASED_SUBJECTS_FILE), subjects),
+      remember: (streams) => openErasureList(listBesideLog).add(streams),
       signal,
       onProgress: (at) => progress.show(`${grouped(at.position)} of ${grouped(at.head)} ${at.doing}`),
     })
@@ -101,23 +97,14 @@ function pointOf(flags: {
   return instant && { instant }
 }
 
-/** A list that stands beside the log, or that a flag names. */
-function readList(
-  directory: string,
-  {
-    flag,
-    name,
-    named,
-    open,
-  }: { flag: string; name: string; named: string | undefined; open: typeof erasedList },
-): readonly string[] {
-  const file = named ?? join(directory, name)
+/** @param isNamed whether a flag names the file, which must be there then */
+function readErasures(file: string, isNamed: boolean): readonly string[] {
   try {
-    if (named !== undefined) readFileSync(named)
-    return open(file).read()
+    if (isNamed) readFileSync(file)
+    return openErasureList(file).read()
   } catch (error) {
     throw new ServiceError('config_invalid', {
-      message: `--${flag} ${file} cannot be used: ${reasonOf(error)}`,
+      message: `--erased ${file} cannot be used: ${reasonOf(error)}`,
       cause: error,
     })
   }

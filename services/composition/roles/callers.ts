@@ -11,9 +11,9 @@ import {
   createSiteAllowance,
   createSmtpMailer,
   type DebitIndex,
-  ERASED_SUBJECTS_FILE,
-  keepErasedSubjects,
+  ERASURE_LIST_FILE,
   type Mailer,
+  openErasureList,
   SUBJECT_KEYS_PURPOSE,
 } from '../../accounts/index.ts'
 import { addressBlock, addressSite } from '../../http/client-address.ts'
@@ -41,7 +41,7 @@ export function openCallers(deps: CallersDeps) {
     index: projector && createAccountIndex(projector),
     deriveSecret: platform.deriveSecret,
     wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
-    erasedSubjects: keepErasedSubjects(join(platform.directory, ERASED_SUBJECTS_FILE)),
+    erasures: openErasureList(join(platform.directory, ERASURE_LIST_FILE)),
     mailer: openMailer(settings),
     cache: platform.cache,
     fetchDocument: createGuardedFetch({
