@@ -171,7 +171,7 @@ function edgeOf({
       market,
       version,
       publicUrl: publicUrl(),
-      hasNoMail: accounts?.accounts.unmailedCode !== undefined,
+      hasNoMail: accounts?.accounts.hasNoMail === true,
     }),
     addressOf: ({ headers, socket }) =>
       clientAddress({

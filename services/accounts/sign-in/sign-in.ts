@@ -19,7 +19,7 @@ import type { Mailer } from '../mail/mailer.ts'
 import { beginSession } from '../sessions/decide-sessions.ts'
 import type { AdmitMail } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
-import { createSignInCode, hashSignInCode, isSignInCode, readCode, shownCode } from './sign-in-code.ts'
+import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
 import { signInMail } from './sign-in-mail.ts'
 
 export interface SignIn {
@@ -51,11 +51,8 @@ export interface SignIn {
    * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store
    */
   beginSession(given: GivenCode, origin: Origin): Promise<BegunSession>
-  /**
-   * The code of a sign-in, as long as no later one was asked for; undefined for others. There is no such operation with
-   * a mail server.
-   */
-  readonly unmailedCode: ((signInId: string) => string | undefined) | undefined
+  /** Whether there is no mail server: codes go to the operator's terminal. */
+  readonly hasNoMail: boolean
 }
 
 interface GivenCode {
@@ -82,7 +79,6 @@ export interface SignInOptions extends AccountDeps {
 
 export function createSignIn(options: SignInOptions): SignIn {
   const { log, idOf, newId, random, now, codeSecret, postOffice, admitMail, mailer } = options
-  let unmailed: { readonly requestId: string; readonly code: string } | undefined
 
   return {
     async requestSignIn({ email: text, client }, origin) {
@@ -97,7 +93,6 @@ export function createSignIn(options: SignInOptions): SignIn {
       ])
       // Only what is recorded is sent: a code that was mailed always works.
       if (facts.length > 0) {
-        if (mailer.isShown) unmailed = { requestId, code }
         const mail = signInMail(email, code, options.publicUrl())
         await postOffice.send(mail, `sign-in of account ${accountId}`)
       }
@@ -126,9 +121,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       return { secret, sessionId, accountId }
     },
 
-    unmailedCode: mailer.isShown
-      ? (signInId) => (unmailed?.requestId === signInId ? shownCode(unmailed.code) : undefined)
-      : undefined,
+    hasNoMail: mailer.isShown === true,
   }
 }
 

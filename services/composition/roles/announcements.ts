@@ -52,6 +52,14 @@ export function bannerLines(context: {
     lines.push(...SERVED.map(lineOf))
   }
   if (demo !== undefined) lines.push(...demoLines(demo))
+  if (url !== undefined)
+    lines.push(
+      ...wrapped(
+        settings.SMTP_URL === undefined
+          ? 'sign-in codes appear here, for SMTP_URL is not set: pass them on to who asks'
+          : 'sign-in codes are mailed',
+      ),
+    )
   if (settings.WEBHOOKS_ALLOW_PRIVATE)
     lines.push('  webhooks may go to private addresses: for trials on this machine only')
   return [...lines, '']

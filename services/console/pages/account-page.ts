@@ -50,8 +50,6 @@ const returnField = ({ typed }: FormState): Html | false => {
 export interface CodeForm extends FormState {
   readonly email: string
   readonly signInId: string
-  /** The code itself, where the page may show it. */
-  readonly shown?: string | undefined
 }
 
 /** Asks for the code. */
@@ -63,7 +61,6 @@ export function codePage(state: CodeForm, { hasNoMail }: Pick<PageFrame, 'hasNoM
     isPrivate: true,
     body: html`<h1>Enter the code</h1>
 <p class="lead">${sent} It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
-${state.shown !== undefined && note(html`<p>You are at the machine of the service, so here it is as well: <strong>${state.shown}</strong></p>`, 'good')}
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/confirm" class="stack">
 <input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">${returnField(state)}

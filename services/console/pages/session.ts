@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { isLoopback } from '../../accounts/index.ts'
-import { normaliseAddress } from '../../http/client-address.ts'
 
 /** The secret of a session lies in a cookie that scripts cannot read and only this host is sent. */
 const COOKIE = '__Host-session'
@@ -38,24 +36,4 @@ export function requireOwnForm({ headers }: Pick<FastifyRequest, 'headers'>, pub
       : URL.canParse(origin) &&
         (new URL(origin).host === host || (URL.canParse(publicUrl) && new URL(publicUrl).origin === origin))
   if (!isOwn) throw new ServiceError('cross_site')
-}
-
-/** Headers that proxies add: a request that has one did not begin on this machine. */
-const PROXIED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
-
-/**
- * Whether a request comes from this machine itself, and from a page that only this machine serves. A page of a stranger
- * whose name was bound to this machine asks by that name; a proxy says whom it asks for, or speaks HTTP/1.0.
- *
- * @param publicUrl under which the service is reached: one that others can reach is nobody's own
- */
-export function isAtHome({ headers, raw }: FastifyRequest, publicUrl: string): boolean {
-  const peer = normaliseAddress(raw.socket.remoteAddress ?? '')
-  return (
-    (peer === '127.0.0.1' || peer === '0:0:0:0:0:0:0:1') &&
-    isLoopback(`http://${headers.host}`) &&
-    isLoopback(publicUrl) &&
-    raw.httpVersion === '1.1' &&
-    !PROXIED.some((name) => name in headers)
-  )
 }

@@ -13,7 +13,6 @@ import type { AppsAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import type { Accounts } from '../../accounts/index.ts'
 import {
   type AccountLook,
   accountPage,
@@ -28,11 +27,9 @@ import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { paymentPage } from '../pages/payment-page.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { beginSession, endSession, isAtHome, requireOwnForm, sessionOf } from '../pages/session.ts'
+import { beginSession, endSession, requireOwnForm, sessionOf } from '../pages/session.ts'
 import type { Webhooks } from '../pages/webhook-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
-
-export type AccountPagesOptions = PagesOptions & Pick<Accounts, 'unmailedCode'>
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -92,7 +89,7 @@ const querySchema = z.object({
 })
 
 /** `/account`: sign-in by a code, and the account of a session: plan, keys, usage, payments, the end of it all. */
-export const accountPages: FastifyPluginAsyncZod<AccountPagesOptions> = async (app, options) => {
+export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
   const { client, frame } = options
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   askToSignIn(app, options)
@@ -203,8 +200,8 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
 }
 
 /** The two steps of a sign-in: an address, then the code that was sent there. */
-function signInForms(app: FastifyInstance, options: AccountPagesOptions): void {
-  const { client, frame, unmailedCode } = options
+function signInForms(app: FastifyInstance, options: PagesOptions): void {
+  const { client, frame } = options
   app.post('/account/sign-in', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
     const email = textOf(form, 'email').trim()
@@ -212,8 +209,7 @@ function signInForms(app: FastifyInstance, options: AccountPagesOptions): void {
     const asked = await askFor<{ sign_in_id: string }>(client, request, '/api/sign-in', { email })
     if (!asked.isOk) return sendSignIn(request, reply, options, { typed, refusal: asked.refusal })
     const signInId = asked.body.sign_in_id
-    const shown = isAtHome(request, frame().publicUrl) ? unmailedCode?.(signInId) : undefined
-    return sendPage(reply, frame(), codePage({ typed, email, signInId, shown }, frame()))
+    return sendPage(reply, frame(), codePage({ typed, email, signInId }, frame()))
   })
 
   app.post('/account/confirm', async (request, reply) => {

@@ -33,8 +33,7 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
   if (options.oauth !== undefined) {
-    const { unmailedCode } = options.oauth.accounts
-    await app.register(accountPages, { ...visited, unmailedCode })
+    await app.register(accountPages, visited)
     await app.register(oauthPages, { ...visited, ...options.oauth })
   }
   if (options.hasWebhooks) await app.register(webhookPageRoutes, visited)

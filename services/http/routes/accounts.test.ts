@@ -52,7 +52,7 @@ const accounts: Accounts = {
   identify: async () => identity,
   requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
-  unmailedCode: undefined,
+  hasNoMail: false,
   beginSession: record('beginSession', { secret: 'ses_x', sessionId: KEY_ID, accountId: ACCOUNT }),
   endBefore: record('endBefore', { keys: 2, sessions: 1, programs: 0, next: ACCOUNT }),
   sessions: record('sessions', [SESSION]),
