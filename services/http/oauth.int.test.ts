@@ -288,6 +288,20 @@ describe('refresh tokens', () => {
     expect((await ask(url, refreshing(tokens.refresh_token ?? ''))).body.error).toBe('invalid_grant')
     expect((await ask(url, { token: 'nonsense' }, {}, '/oauth/revoke')).status).toBe(200)
   })
+
+  test('an access token that has ended and a refresh token that was replaced end nothing', async () => {
+    const first = await tokensFor()
+    const second = (await ask(url, refreshing(first.refresh_token ?? ''))).body
+    const giveBack = async (token = '') => (await ask(url, { token }, {}, '/oauth/revoke')).status
+    expect(await giveBack(first.refresh_token)).toBe(200)
+    expect((await callTool(url, second.access_token)).status).toBe(200)
+    service.world.now += 2 * 86_400_000
+    expect(await giveBack(first.access_token)).toBe(200)
+    const third = (await ask(url, refreshing(second.refresh_token ?? ''))).body
+    expect((await callTool(url, third.access_token)).status).toBe(200)
+    expect(await giveBack(third.access_token)).toBe(200)
+    expect((await callTool(url, third.access_token)).status).toBe(401)
+  })
 })
 
 describe('the owner', () => {
@@ -428,6 +442,10 @@ describe('a request for a sign-in', () => {
   test.each([
     [{ client_id: 'https://app.example/other.json' }, 'another than its address'],
     [{ redirect_uris: ['http://evil.example/'] }, 'not https'],
+    [{ redirect_uris: ['https://app;sandbox/'] }, 'neither a name nor an address'],
+    [{ redirect_uris: ['https://app,default-src/'] }, 'neither a name nor an address'],
+    [{ redirect_uris: ["https://app$'/"] }, 'neither a name nor an address'],
+    [{ redirect_uris: ['https://app$`/'] }, 'characters that no address holds'],
     [{ redirect_uris: [] }, 'redirect_uris'],
     [{ client_name: undefined }, 'client_name'],
     [{ client_name: 'two\nlines' }, 'client_name'],

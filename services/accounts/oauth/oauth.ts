@@ -63,7 +63,7 @@ export type OAuth = ReturnType<typeof createOAuth>
  * recorded before it is; who comes second with a code or a refresh token shuts the program out.
  */
 export function createOAuth(parts: OAuthParts) {
-  const { log, documents, identifier, publicUrl } = parts
+  const { log, documents, identifier, publicUrl, now } = parts
   const issuer = (): string => issuerOf(publicUrl())
   const resource = (): string => resourceOf(publicUrl())
   const answered = (
@@ -111,15 +111,22 @@ export function createOAuth(parts: OAuthParts) {
       await identifier.settled()
       return answer
     },
-    /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
+    /** RFC 7009: ends the program of a valid token; any other token does nothing. @throws OAuthError */
     async revoke(request: ClientRequest, origin: Origin) {
       const text = required(request.parameters, 'token')
       const { tokens } = parts
-      const owner = tokens.openOwned('refresh', text) ?? tokens.openAccess(text)
+      const refresh = tokens.openOwned('refresh', text)
+      const access = tokens.openAccess(text)
+      const isAccess = access !== undefined && access.expiresAt > now() && isFor(access.audience, publicUrl())
+      const owner = refresh ?? (isAccess ? access : undefined)
       if (owner === undefined) return
       const { apps } = await log.load(owner.accountId)
       const grant = apps.find(({ grantId }) => grantId === owner.appId)
-      if (grant === undefined) return
+      if (
+        grant === undefined ||
+        (refresh !== undefined && (grant.refreshHash !== hashOf(text) || grant.expiresAt <= now()))
+      )
+        return
       const clientId = readClientId(request)
       if (clientId !== undefined && grant.clientHash !== parts.idOf('OAuth client', clientId)) {
         throw new OAuthError('invalid_client', 'The token is of another client.')

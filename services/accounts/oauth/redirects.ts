@@ -3,6 +3,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 /** A port after the name of this machine, which programs choose anew each time (RFC 8252 §7.3). */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/
 
+/** A name of the domain name system, or an address. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/
+
 export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri)
 
 /**
@@ -18,8 +21,10 @@ export function redirectFault(uri: string): string | undefined {
   if (authority === '') return 'must begin with https:// and a host, in lower case'
   if (authority.includes('@')) return 'names a user'
   if (authority.includes('%') || /[A-Z]/.test(authority)) return 'has a host that is not in its plain form'
-  const { protocol, host } = new URL(uri)
+  const { protocol, host, hostname } = new URL(uri)
   if (protocol === 'http:' && !isLoopback(uri)) return 'is not https, and not on this machine'
+  // Other characters would be read as a part of a header that names the host.
+  if (!HOST.test(hostname)) return 'has a host that is neither a name nor an address'
   // What the parser reads is what stands there: no other form of an address, no dots that were folded.
   if (host !== authority && `${host}:443` !== authority && `${host}:80` !== authority) {
     return 'has a host that is not in its plain form'

@@ -36,7 +36,7 @@ export function consentPolicy(redirectUri: string): string {
   const { origin, hostname } = new URL(redirectUri)
   // Policies have no way to write an address of IPv6.
   const place = hostname.startsWith('[') ? 'http:' : origin
-  return PAGE_POLICY.replace("form-action 'self'", `form-action 'self' ${place}`)
+  return PAGE_POLICY.replace("form-action 'self'", (own) => `${own} ${place}`)
 }
 
 const refusalPage = (description: string | null, goOn: Html): Page => ({
