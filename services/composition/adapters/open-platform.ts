@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
@@ -163,6 +163,7 @@ function createFolder(directory: string): void {
   try {
     makePrivateFolder(directory)
   } catch (error) {
+    if (isServiceError(error)) throw error
     const reason = reasonOf(error)
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
     throw new ServiceError(isFull ? 'store_full' : 'config_invalid', {

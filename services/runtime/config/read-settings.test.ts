@@ -54,6 +54,13 @@ describe('settings', () => {
     },
   )
 
+  test.each(['DATA_DIR', 'MARKET_DATA', 'LOG_NEWEST'])(
+    '%s is written out: no shell has read a ~ in it',
+    (name) => {
+      expect(refusal([], { [name]: '~/signal' })).toContain(`${name} is "~/signal": must be written out`)
+    },
+  )
+
   test('rates are requests a second, or off', () => {
     const read = readSettings(['--rate-per-key', 'off'], { RATE_PER_ADDRESS: '7' })
     expect([read.RATE_PER_ADDRESS, read.RATE_PER_KEY]).toEqual([7, undefined])

@@ -19,6 +19,12 @@ export const hostSetting = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** A file or a folder. Only a shell knows what ~ stands for, and none reads a file of settings. */
+export const path = z
+  .string()
+  .min(1)
+  .refine((text) => !text.startsWith('~'), { message: 'must be written out: ~ is read by shells alone' })
+
 /** Digits as people write them: no blanks, signs or exponents. */
 export const decimal = (pattern: RegExp) =>
   z.string().regex(pattern, { error: 'must be a number' }).transform(Number)

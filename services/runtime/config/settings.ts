@@ -13,6 +13,7 @@ import {
   listOf,
   listOrAll,
   onOrOff,
+  path,
   requestsPerSecond,
   trustProxy,
   url,
@@ -99,7 +100,7 @@ export const SETTINGS = defineSettings({
     example: '1',
   },
   DATA_DIR: {
-    schema: z.string().min(1).default('./data'),
+    schema: path.default('./data'),
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
     example: './data',
   },
@@ -115,7 +116,7 @@ export const SETTINGS = defineSettings({
   },
   MARKET_DATA: {
     flag: 'data',
-    schema: z.string().min(1).optional(),
+    schema: path.optional(),
     help: 'Folder of recorded candles; needed for MARKET=recorded. The folder is named after the exchange, or EXCHANGES names it.',
     example: './binance-usdm',
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineSettings } from './setting-definition.ts'
+import { path } from './setting-schemas.ts'
 
 /** How the transparency log is signed. */
 export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
@@ -18,7 +19,7 @@ export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
     example: 'the lines of log.keys',
   },
   LOG_NEWEST: {
-    schema: z.string().min(1).optional(),
+    schema: path.optional(),
     help: 'File for the newest checkpoint that was signed: on a disk that no backup of the log sets back. Default: newest-checkpoint in the folder of the market.',
     example: '/var/lib/signal/newest-checkpoint',
   },

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { anEvent } from '../../log/event-store.contract.ts'
@@ -13,6 +14,29 @@ beforeEach(() => {
 })
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
+
+test.skipIf(process.platform === 'win32')(
+  'a file that this process cannot write is refused with its owner and the command that mends it',
+  () => {
+    makePrivateFolder(folder)
+    writeFileSync(join(folder, 'events.db'), '', { mode: 0o400 })
+    // The superuser may write everything: another one tries it.
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) for (let at = folder; at !== tmpdir(); at = dirname(at)) chmodSync(at, 0o777)
+    const script = `import { makePrivateFolder } from ${JSON.stringify(join(import.meta.dirname, 'private-files.ts'))}
+      ${isRoot ? 'process.setgid(65534); process.setuid(65534)' : ''}
+      try { makePrivateFolder(${JSON.stringify(folder)}) } catch ({ code, message, nextStep }) { console.log(code, message, nextStep) }`
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    })
+    expect(stdout).toContain(`config_invalid ${join(folder, 'events.db')} cannot be written`)
+    expect(stdout).toContain(
+      isRoot
+        ? `it belongs to user 0, and this process runs as user 65534 Run \`sudo chown -R 65534 ${folder}\``
+        : `Run \`chmod -R u+rwX ${folder}\``,
+    )
+  },
+)
 
 describe('files of the store', () => {
   async function useAll(): Promise<void> {

@@ -1,5 +1,16 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { ServiceError } from '../../../contracts/errors.ts'
 
 /** Everything but the owner's own rights. */
 const OTHERS = 0o077
@@ -19,10 +30,45 @@ export function makePrivate(file: string): void {
   for (const suffix of SUFFIXES) tighten(`${file}${suffix}`, PRIVATE_FILE)
 }
 
-/** Makes a folder that only its owner enters, and the missing ones above it; takes the rights of others from it. */
+/**
+ * Makes a folder that only its owner enters, and the missing ones above it; takes the rights of others from it.
+ *
+ * @throws ServiceError `config_invalid` where this process cannot write the folder, or a file in it
+ */
 export function makePrivateFolder(folder: string): void {
+  let present = folder
+  while (!existsSync(present) && dirname(present) !== present) present = dirname(present)
+  // What is there, with its files: a service that ran as another user once has left some.
+  const files = present === folder ? readdirSync(folder).map((name) => join(folder, name)) : []
+  for (const path of [present, ...files]) requireWritable(path, present)
   mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER })
   tighten(folder, PRIVATE_FOLDER)
+}
+
+function requireWritable(path: string, folder: string): void {
+  const { R_OK, W_OK } = constants
+  try {
+    accessSync(path, R_OK | W_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Gone meanwhile, as files are that SQLite keeps beside a database.
+    if (code === 'ENOENT') return
+    const [owner, own] = [statSync(path).uid, process.getuid?.()]
+    const [why, nextStep] =
+      code === 'EROFS'
+        ? ['its disk is read-only', 'Mount the disk for writing, or name another folder (DATA_DIR).']
+        : owner === own
+          ? ['its rights forbid it', `Run \`chmod -R u+rwX ${folder}\`, and start again.`]
+          : [
+              `it belongs to user ${owner}, and this process runs as user ${own}`,
+              `Run \`sudo chown -R ${own} ${folder}\`, and start again.`,
+            ]
+    throw new ServiceError('config_invalid', {
+      message: `${path} cannot be written: ${why}`,
+      nextStep,
+      cause: error,
+    })
+  }
 }
 
 /** Paths in a folder that others can still read, the folder itself included: it belongs to another user, say. */
