@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
-import { DELIVERY_RESULTS, type DeliveryResult } from './delivery-events.ts'
+import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
 import { positionSchema } from './position.ts'
@@ -52,13 +52,6 @@ const stateFields = {
   cursor: z
     .object({ position: positionSchema, sequence })
     .describe('Signals after `position` are numbered from `sequence` on'),
-  lag: z
-    .object({
-      signals: count,
-      is_more: z.boolean().describe('The log goes on after the 100 events that were looked at for this'),
-    })
-    .nullable()
-    .describe('Signals that wait after the cursor; null in lists and in answers to changes'),
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
@@ -144,11 +137,6 @@ export const replayAnswerSchema = replayRowSchema
   .pick({ replay_id: true, from_sequence: true, to_sequence: true, only: true })
   .extend({ deliveries: count.describe('How many that are') })
 
-const results = Object.fromEntries(DELIVERY_RESULTS.map((result) => [result, count])) as Record<
-  DeliveryResult,
-  typeof count
->
-
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
   sequence,
@@ -175,13 +163,6 @@ export const attemptsAnswerSchema = z.object({
   next: nextSchema,
 })
 
-export const daysAnswerSchema = z.object({
-  days: z
-    .array(z.object({ date: z.iso.date(), ...results }))
-    .describe('Attempts by what came of them, newest day first; a day without one is all zeros'),
-  is_complete: z.boolean().describe('False where so much was recorded that the older days may lack attempts'),
-})
-
 export const retriesAnswerSchema = z.object({
   retries: z.array(
     z.object({
@@ -197,17 +178,7 @@ export const retriesAnswerSchema = z.object({
   ),
 })
 
-export const deliveryAnswerSchema = z.object({
-  delivery_id: z.uuid(),
-  sequence,
-  event: z.enum(SIGNAL_TYPES),
-  body: z.string().describe('The exact text that was sent'),
-  body_sha256: z.string(),
-  attempts: z.array(attemptSchema).describe('Oldest first'),
-  is_complete: z.boolean().describe('False where so much was recorded since that the newest may be missing'),
-})
-
-/** Bodies of deliveries that were sent or are due. */
+/** Bodies of deliveries that were tried. */
 export const eventsAnswerSchema = z.object({
   events: z.array(
     z.object({
@@ -219,21 +190,4 @@ export const eventsAnswerSchema = z.object({
     }),
   ),
   next: nextSchema,
-})
-
-export const dryRunAnswerSchema = z.object({
-  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
-  rows: z
-    .array(
-      z.object({
-        event_id: z.uuid(),
-        position: positionSchema,
-        at: instant,
-        data: z.record(z.string(), z.json()),
-      }),
-    )
-    .describe('The first of them'),
-  scanned: count.describe('Events that were looked at'),
-  next: positionSchema.nullable().describe('Give it as `from` to go on; null where all was looked at'),
-  warnings: z.array(z.string()),
 })

@@ -41,7 +41,7 @@ function toReplayRow(
   }
 }
 
-const toState = ({ subscription, deliveries, at: readAt, lag }: SubscriptionView) => {
+const toState = ({ subscription, deliveries, at: readAt }: SubscriptionView) => {
   const { state, reason, stateSince, createdAt, replays } = subscription
   const { cursor, open, counts } = deliveries
   return {
@@ -51,7 +51,6 @@ const toState = ({ subscription, deliveries, at: readAt, lag }: SubscriptionView
     state_since: isoTime(stateSince),
     created_at: isoTime(createdAt),
     cursor: { position: cursor.after, sequence: cursor.sequence },
-    lag: lag && { signals: lag.signals, is_more: lag.isMore },
     last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,

@@ -54,14 +54,6 @@ const id = z.string().pipe(subscriptionParams.shape.id)
 const one = z.strictObject({ id })
 const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
 
-const { exchange, timeframe, coin } = attemptsQuery.shape
-/** Fields whose choices and words stand in the list of tools already. */
-const brief = {
-  exchange: z.string().pipe(exchange.unwrap()).optional(),
-  timeframe: z.string().pipe(timeframe.unwrap()).optional(),
-  coin: z.string().pipe(coin.unwrap()).optional(),
-}
-
 const define = <Request extends z.ZodType>(
   tool: Omit<WebhookTool, 'request' | 'act'> & {
     readonly request: Request
@@ -97,7 +89,7 @@ export const WEBHOOK_TOOLS = {
   }),
   get_webhook: define({
     title: 'One webhook',
-    description: 'A webhook with its filter, state, counts, and how many signals wait.',
+    description: 'A webhook with its filter, state and counts.',
     request: one,
     response: subscription,
     effect: LOOKS,
@@ -150,7 +142,7 @@ export const WEBHOOK_TOOLS = {
   list_webhook_deliveries: define({
     title: 'Deliveries of a webhook',
     description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
-    request: attemptsQuery.extend({ id, limit: rows, ...brief }),
+    request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
       next: attemptsAnswerSchema.shape.next,
@@ -189,11 +181,10 @@ export const webhookTools = (service: WebhookService): FreeTools => {
   const acts = webhookActs(service)
   return new Map(
     Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
-      const run: FreeTool['run'] = async ({ request, authorization, requestId }, gone) => {
+      const run: FreeTool['run'] = async ({ request, authorization, requestId }) => {
         const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
         const asked = toolArguments(name, tool.request, request)
-        const owner = { accountId, origin, asker: gone() }
-        return { body: await tool.act(acts, owner, asked), isReplay: false }
+        return { body: await tool.act(acts, { accountId, origin }, asked), isReplay: false }
       }
       const hints = { openWorldHint: true, ...tool.effect }
       return [name, { ...tool, hints, failure: 'internal_error', run }]

@@ -26,12 +26,10 @@ export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
   filterChangeSchema,
   filterFields,
-  readFilter,
   sendingFields,
   toFilterFields,
   toSendingFields,
 } from './subscriptions/filter-request.ts'
-export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {

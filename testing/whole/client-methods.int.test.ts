@@ -89,7 +89,6 @@ const CALLS: Readonly<Record<string, object>> = {
   webhookDays: { ...one, days: 2 },
   webhookRetries: one,
   webhookEvents: { ...one, after: '41' },
-  dryRunWebhook: { events: ['trade_call'], ...span },
 }
 const ONCE = Object.entries(WEBHOOK_TOOLS)
   .filter(([, { effect }]) => !('readOnlyHint' in effect || 'idempotentHint' in effect))

@@ -311,7 +311,6 @@ class WebhookSubscription(TypedDict):
     state_since: str
     created_at: str
     cursor: dict
-    lag: Optional[dict]
     last_attempt_at: Optional[str]
     last_success_at: Optional[str]
     failures_in_a_row: int
@@ -536,26 +535,13 @@ class SignalClient:
         """Changes the filter of a subscription, for signals from now on."""
         return self._route("PATCH /api/webhooks/:id", dict(change, id=id))
 
-    def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
-        """One delivery: its exact body, and all attempts."""
-        return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
-
-    def webhook_days(self, id, **query) -> Dict[str, Any]:
-        """Attempts counted by UTC day and by what came of them: days, up to 31."""
-        return self._route("GET /api/webhooks/:id/days", dict(query, id=id))
-
     def webhook_retries(self, id) -> Dict[str, Any]:
         """Deliveries that wait for another try."""
         return self._route("GET /api/webhooks/:id/retries", {"id": id})
 
     def webhook_events(self, id, **query) -> Dict[str, Any]:
-        """Pulls what was sent or is due, after a number: after, limit."""
+        """Pulls what was tried, after a number: after, limit."""
         return self._route("GET /api/webhooks/:id/events", dict(query, id=id))
-
-    def dry_run_webhook(self, events, start=None, end=None, **body) -> Dict[str, Any]:
-        """What a filter would have sent in the past."""
-        fields = {"events": events, "from": start, "to": end, **body}
-        return self._route("POST /api/webhooks/dry-run", {name: v for name, v in fields.items() if v is not None})
 
     def get(self, path, **query) -> Any:
         """An answer of the service as JSON; `/openapi.json` names the paths. `start` and `end` are its `from` and `to`."""

@@ -68,12 +68,6 @@ interface DeliverySearch {
   readonly after?: string
   readonly limit?: number
   readonly result?: string
-  readonly exchange?: string
-  readonly coin?: string
-  readonly timeframe?: Timeframe
-  readonly event?: Signal
-  readonly call?: 'BUY' | 'SELL'
-  readonly regime?: Regime
 }
 
 type Signal = 'trade_call' | 'regime_shift' | 'scan_digest'
@@ -147,8 +141,6 @@ export interface WebhookSubscription {
   readonly state_since: string
   readonly created_at: string
   readonly cursor: { readonly position: string; readonly sequence: number }
-  /** Signals that wait; null in lists and in answers to changes. */
-  readonly lag: { readonly signals: number; readonly is_more: boolean } | null
   readonly last_attempt_at: string | null
   readonly last_success_at: string | null
   readonly failures_in_a_row: number

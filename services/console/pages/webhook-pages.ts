@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type {
   AttemptAnswer,
   attemptsAnswerSchema,
-  deliveryAnswerSchema,
   eventsAnswerSchema,
   SubscriptionAnswer,
   subscriptionsAnswerSchema,
@@ -12,11 +11,10 @@ import { action, type FormState, input, refusalNote, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
-import { SIGNAL_WORDS, type SoughtAttempts, sendingParts, soughtForm } from './webhook-form.ts'
+import { resultForm, SIGNAL_WORDS, sendingParts } from './webhook-form.ts'
 
 export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>
 export type Attempts = z.infer<typeof attemptsAnswerSchema>
-export type Delivery = z.infer<typeof deliveryAnswerSchema>
 export type Missed = z.infer<typeof eventsAnswerSchema>
 export type TestAnswer = z.infer<typeof testAnswerSchema>
 
@@ -46,7 +44,7 @@ const pathTo = (id: string): Html =>
 export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
 <p class="lead">A webhook sends signals to an address of yours as they are recorded: each BUY and SELL, changes of the regime, and digests of a scan.</p>
 <ul>
-<li>You choose coins, timeframes and signals, and see what would have been sent before you create it.</li>
+<li>You choose coins, timeframes and signals.</li>
 <li>Each delivery is signed and numbered, and tried again for two days; what was not taken you can fetch.</li>
 <li>To your own program: <a href="/docs/webhooks">how they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
 </ul>
@@ -68,7 +66,7 @@ ${
   webhooks.length === 0 && status !== 'all'
     ? html`<p>There is none of these. <a href="/webhooks">Show all</a></p>`
     : webhooks.length === 0
-      ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
+      ? html`<p>There is none yet. <a href="/docs/webhook-receivers">Receivers in Python and TypeScript</a> are ready to run.</p>`
       : table('In the order of their creation', webhooks, {
           ...ENDPOINT,
           Sends: ({ events }) => signalsText(events),
@@ -115,8 +113,8 @@ export interface WebhookLook {
   readonly webhook: SubscriptionAnswer
   readonly attempts: Attempts
   readonly after: string | undefined
-  /** The attempts that are looked for. */
-  readonly sought: SoughtAttempts
+  /** How the attempts that are shown ended; undefined for all. */
+  readonly result: string | undefined
   /** A secret, the one time that it is shown, and why. */
   readonly secret?: { readonly text: string; readonly about: string } | undefined
   readonly tested?: TestAnswer | undefined
@@ -125,7 +123,7 @@ export interface WebhookLook {
 
 /** One webhook: how it is doing, what was sent, and all that can be done with it. */
 export function webhookPage(look: WebhookLook): Page {
-  const { webhook, attempts, secret, tested, state, after, sought } = look
+  const { webhook, attempts, secret, tested, state, after, result } = look
   const path = webhookPath(webhook.id)
   return {
     title: 'Webhook',
@@ -145,11 +143,6 @@ ${
 }
 ${tiles([
   ['Delivered', whole(webhook.counts.delivered), html`last ${instant(webhook.last_success_at)}`],
-  [
-    'Waiting after the cursor',
-    webhook.lag === null ? '—' : `${whole(webhook.lag.signals)}${webhook.lag.is_more ? '+' : ''}`,
-    `the next one is number ${webhook.cursor.sequence}`,
-  ],
   ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at)}`],
   [
     'Given up',
@@ -166,9 +159,9 @@ ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? 
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
-${soughtForm(path, sought)}
-${attemptsPart(webhook.id, attempts, sought)}
-${pager(path, after, attempts.next, { others: { ...sought }, at: '#deliveries' })}
+${resultForm(path, result)}
+${attemptsPart(webhook.id, attempts, result)}
+${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 ${replayPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
@@ -214,9 +207,9 @@ function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestA
   )
 }
 
-function attemptsPart(id: string, { attempts, next }: Attempts, sought: SoughtAttempts): Html {
+function attemptsPart(id: string, { attempts, next }: Attempts, sought: string | undefined): Html {
   if (attempts.length === 0 && next === null)
-    return Object.values(sought).some((one) => one !== undefined)
+    return sought !== undefined
       ? html`<p>There is no such attempt. <a href="${webhookPath(id)}#deliveries">Show all</a></p>`
       : html`<p>No attempt was made yet.</p>`
   if (attempts.length === 0) return html`<p>None among the newest; go further.</p>`
@@ -229,8 +222,6 @@ function attemptsPart(id: string, { attempts, next }: Attempts, sought: SoughtAt
     '#Try': ({ attempt }) => attempt,
     '#Took': (one) => `${Math.round(one.duration_ms)} ms`,
     'Again at': (one) => instant(one.next_at),
-    Delivery: ({ delivery_id: delivery, sequence, attempt }) =>
-      html`<a href="${webhookPath(id, 'deliveries', delivery)}" aria-label="open delivery ${sequence}, try ${attempt}">open</a>`,
     'Once more': ({ sequence, attempt }) => resendButton(id, sequence, `, try ${attempt}`),
   })
 }
@@ -293,37 +284,14 @@ function progressText({ state, deliveries, delivered, exhausted }: SubscriptionA
   return html`<progress max="${deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(delivered)} of ${whole(deliveries)} taken${exhausted > 0 && `, ${whole(exhausted)} given up`}`
 }
 
-/** One delivery: the timeline of its attempts and the exact body. */
-export function deliveryPage(id: string, delivery: Delivery): Page {
-  const { attempts, body, body_sha256: sha } = delivery
-  return {
-    title: `Delivery ${delivery.sequence}`,
-    ...OWN,
-    body: html`${pathTo(id)}
-<h1>Delivery ${delivery.sequence}</h1>
-<p class="lead">${SIGNAL_WORDS[delivery.event]}; id <code>${delivery.delivery_id}</code></p>
-<p class="noprint">${resendButton(id, delivery.sequence)}</p>
-<h2>Attempts</h2>
-<ol class="timeline">${attempts.map(
-      (one) =>
-        html`<li class="${one.result === 'delivered' ? 'ok' : 'failed'}"><strong>${tag(one.result, RESULT_TONES[one.result])}</strong> ${time(one.at, 'second')}, try ${one.attempt}${one.replay_id !== null && ', a replay'}: ${one.status === null ? (one.reason ?? 'nothing was sent') : `status ${one.status}`} after ${Math.round(one.duration_ms)} ms${one.next_at !== null && html`; again at ${time(one.next_at, 'second')}`}
-${one.detail !== null && one.detail !== '' && html`<pre tabindex="0" role="region" aria-label="What was answered to try ${one.attempt}">${one.detail}</pre>`}</li>`,
-    )}</ol>
-${!delivery.is_complete && html`<p class="dim">So much was recorded since that the newest may be missing.</p>`}
-<h2>Body</h2>
-<p>Exactly these bytes were sent; SHA-256 <code>${sha}</code>. To check your copy: <code>sha256sum body.json</code></p>
-${copyable(body, 'The body')}`,
-  }
-}
-
-/** Deliveries after a number, sent or due. */
+/** Deliveries after a number. */
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {
   return {
     title: 'Missed',
     ...OWN,
     body: html`${pathTo(id)}
 <h1>Pull what was missed</h1>
-<p class="lead">All signals after a number, with the bodies they are sent with, whether they arrived or not.</p>
+<p class="lead">All signals after a number that were tried, with the bodies they are sent with, whether they arrived or not.</p>
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
 ${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`,

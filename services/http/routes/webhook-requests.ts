@@ -2,13 +2,7 @@ import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import {
-  coinParameter,
-  exchangeParameter,
-  rowsParameter,
-  timeframeParameter,
-} from '../../../contracts/parameters.ts'
-import { REGIMES } from '../../../contracts/regime.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { REPLAY_SCOPES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
@@ -18,7 +12,7 @@ export const subscriptionParams = z.strictObject({
 })
 
 /** A position of the log, an instant, or a word. */
-export const pointSchema = z.string().min(1).max(64)
+const pointSchema = z.string().min(1).max(64)
 
 const urlSchema = z
   .string()
@@ -131,28 +125,12 @@ export const replayParams = subscriptionParams.extend({
 const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
 
-/** Fields of an event by which deliveries are looked for. */
-const searchFields = {
-  exchange: exchangeParameter.optional(),
-  coin: coinParameter.optional(),
-  timeframe: timeframeParameter.optional(),
-  event: z.enum(SIGNAL_TYPES).optional().describe('Type of the signal'),
-  call: z.enum(['BUY', 'SELL']).optional().describe('Side of a trade call'),
-  regime: z.enum(REGIMES).optional().describe('Only calls in this regime, and shifts to it'),
-}
-
 export const attemptsQuery = z.strictObject({
   after: after.optional().describe('Those after these: the `next` of the answer before'),
   limit,
   result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
-  ...searchFields,
 })
 export type AttemptsQuery = z.output<typeof attemptsQuery>
-
-export const daysQuery = z.strictObject({
-  days: rowsParameter(LIMITS.webhookDaysCounted, 7, 'UTC days, with today,'),
-})
-export type DaysQuery = z.output<typeof daysQuery>
 
 export const eventsQuery = z.strictObject({
   after: after
@@ -161,21 +139,3 @@ export const eventsQuery = z.strictObject({
   limit,
 })
 export type EventsQuery = z.output<typeof eventsQuery>
-
-export const deliveryParams = subscriptionParams.extend({
-  delivery_id: z.uuid().toLowerCase().describe('The `delivery_id` of an attempt, or of a body'),
-})
-
-export const dryRunSchema = z.strictObject({
-  url: z
-    .string()
-    .min(1)
-    .max(LIMITS.webhookUrlCharacters)
-    .optional()
-    .describe('Checked as at a creation, without being looked up; nothing is sent to it'),
-  ...filterFields,
-  from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
-  to: pointSchema.optional().describe('A position or an instant; now without it'),
-  limit: z.int().min(0).max(LIMITS.webhookRows).default(20).describe('Rows at most'),
-})
-export type DryRunRequest = z.output<typeof dryRunSchema>

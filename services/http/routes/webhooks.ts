@@ -3,9 +3,6 @@ import { z } from 'zod'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
-  daysAnswerSchema,
-  deliveryAnswerSchema,
-  dryRunAnswerSchema,
   eventsAnswerSchema,
   replayAnswerSchema,
   replayRowSchema,
@@ -22,9 +19,6 @@ import {
   attemptsQuery,
   changeSchema,
   createSchema,
-  daysQuery,
-  deliveryParams,
-  dryRunSchema,
   eventsQuery,
   hasSinceWhereAsked,
   listQuery,
@@ -43,7 +37,6 @@ const onAll = operationsOf({ ...own, errors: ['store_unavailable'] })
 const onOne = operationsOf({ ...own, errors: ['store_unavailable', 'subscription_unknown'] })
 
 const params = subscriptionParams
-const busy = { errors: ['too_many_streams'] } as const
 const one = { params, response: { 200: subscriptionAnswerSchema } }
 type Acts = ReturnType<typeof webhookActs>
 
@@ -85,16 +78,11 @@ function filterRoutes(on: On, acts: Acts): void {
   )
   on(
     'GET /api/webhooks',
-    onAll('webhooks', 'The subscriptions of the account, and how each of them stands', busy),
+    onAll('webhooks', 'The subscriptions of the account, and how each of them stands'),
     { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } },
     acts.list,
   )
-  on(
-    'GET /api/webhooks/:id',
-    onOne('webhook', 'One subscription, and how many signals wait for it', busy),
-    one,
-    acts.show,
-  )
+  on('GET /api/webhooks/:id', onOne('webhook', 'One subscription, and how it stands'), one, acts.show)
   on(
     'PATCH /api/webhooks/:id',
     onOne('changeWebhook', 'Change its filter, for signals from now on, its address, or its rate', {
@@ -167,7 +155,7 @@ function replayRoutes(on: On, acts: Acts): void {
       'Send a window of the past again, or what of it failed, with the same ids and bodies',
       {
         description: 'Its progress stands in `replays` of the subscription.',
-        errors: ['too_many_streams', 'subscription_state', 'subscription_stopped'],
+        errors: ['subscription_state', 'subscription_stopped'],
         bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
       },
     ),
@@ -192,48 +180,23 @@ function replayRoutes(on: On, acts: Acts): void {
 function deliveryRoutes(on: On, acts: Acts): void {
   on(
     'GET /api/webhooks/:id/deliveries',
-    onOne('webhookAttempts', 'What was sent and what came of it, newest first', busy),
+    onOne('webhookAttempts', 'What was sent and what came of it, newest first'),
     { params, querystring: attemptsQuery, response: { 200: attemptsAnswerSchema } },
     acts.attempts,
   )
   on(
-    'GET /api/webhooks/:id/days',
-    onOne('webhookDays', 'Attempts counted by UTC day and by what came of them', busy),
-    { params, querystring: daysQuery, response: { 200: daysAnswerSchema } },
-    acts.days,
-  )
-  on(
-    'GET /api/webhooks/:id/deliveries/:delivery_id',
-    onOne('webhookDelivery', 'One delivery: its exact body, and all attempts', {
-      errors: ['too_many_streams', 'delivery_unknown', 'delivery_withheld'],
-    }),
-    { params: deliveryParams, response: { 200: deliveryAnswerSchema } },
-    acts.delivery,
-  )
-  on(
     'GET /api/webhooks/:id/retries',
-    onOne('webhookRetries', 'Deliveries that wait for another try', busy),
+    onOne('webhookRetries', 'Deliveries that wait for another try'),
     { params, response: { 200: retriesAnswerSchema } },
     acts.retries,
   )
   on(
     'GET /api/webhooks/:id/events',
-    onOne('webhookEvents', 'Pull what was sent or is due, after a number', {
+    onOne('webhookEvents', 'Pull what was tried, after a number', {
       description:
         'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
-      errors: ['too_many_streams'],
     }),
     { params, querystring: eventsQuery, response: { 200: eventsAnswerSchema } },
     acts.events,
-  )
-  on(
-    'POST /api/webhooks/dry-run',
-    onAll('dryRunWebhook', 'What a filter would have sent in the past', {
-      description: 'Signals whose window is open are neither shown nor counted.',
-      errors: ['too_many_streams', 'url_refused'],
-      bodyExample: { events: ['trade_call'], timeframes: ['1h'], min_strength: 70 },
-    }),
-    { body: dryRunSchema, response: { 200: dryRunAnswerSchema } },
-    acts.dryRun,
   )
 }

@@ -91,7 +91,6 @@ test('a list reads no log but the newest of each row, however far its rows are b
     return { rows, ...read }
   }
   const first = await list()
-  expect(first.rows.map(({ lag }) => lag)).toEqual(ids.map(() => null))
   expect(first.wholeLog).toBe(0)
   // The attempts of the one that has any, read back once.
   expect(first.events).toBeLessThanOrEqual(ATTEMPTS + SUBSCRIPTIONS)
