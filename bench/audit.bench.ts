@@ -83,7 +83,7 @@ function labelled(verdict: Verdict, minute: number): NewEvent {
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-audit-'))
 const store = await openEmbeddedStore({ directory: join(directory, 'store'), now: () => NOW })
-const log = await openMadeUpLog({ directory: join(directory, 'log'), store })
+const log = await openMadeUpLog({ directory: join(directory, 'log'), store, market: 'simulated' })
 
 async function fill(): Promise<void> {
   const coins = Array.from({ length: COINS }, (_, n) => `C${n}`)
@@ -106,8 +106,8 @@ async function advance(coin: string, verdicts: Verdict[], from: number): Promise
   for (let minute = from; minute < upTo; minute++) verdicts.push(verdictAt(coin, minute + 1))
   const recorded = verdicts
     .slice(from)
-    // Of a former release: they come by the window, and those of today by the bar.
-    .map((data) => ({ ...newEvent(VerdictRecorded, { id: data.verdictId, data, meta }), schema: 3 }))
+    // A simulated market may record by the window; a live one does so by the bar.
+    .map((data) => newEvent(VerdictRecorded, { id: data.verdictId, data, meta }))
   await log.append(verdictStream(series), recorded)
   const first = Math.max(0, from - WINDOW)
   const due = verdicts.slice(first, Math.max(0, upTo - WINDOW))

@@ -1,5 +1,4 @@
 import { distance } from 'fastest-levenshtein'
-import { z } from 'zod'
 
 const sorted = (text: string): string => Array.from(text).toSorted().join('')
 
@@ -15,6 +14,8 @@ const MOST_EDITS = 2
 /** Digits of the longest count before a name, with the edits: `1000000MOG`. */
 const MOST_DIFFERENCE = 9
 
+const withoutCount = (text: string): string => text.toLowerCase().replace(/^10+/, '')
+
 /**
  * The name that somebody most likely meant, in either case; the first of those that are equally near. Undefined where
  * none is near: a third of the letters may differ, and two at most. A name with a count before it (`1000PEPE`) is near.
@@ -22,13 +23,13 @@ const MOST_DIFFERENCE = 9
  * @example nearestName('BTCC', ['ETH', 'BTC']) === 'BTC'
  */
 export function nearestName<Name extends string>(given: string, names: Iterable<Name>): Name | undefined {
+  const written = withoutCount(given)
   let best: Name | undefined
   let fewest = Math.min(MOST_EDITS, Math.floor(given.length / 3)) + 1
   for (const name of names) {
     // The distance to a text of any length would take long.
     if (Math.abs(name.length - given.length) > MOST_DIFFERENCE) continue
-    const [written, meant] = [given, name].map((text) => text.toLowerCase().replace(/^10+/, ''))
-    const edits = slips(written ?? '', meant ?? '')
+    const edits = slips(written, withoutCount(name))
     if (edits < fewest) [best, fewest] = [name, edits]
   }
   return best
@@ -37,13 +38,3 @@ export function nearestName<Name extends string>(given: string, names: Iterable<
 /** The end of a refusal that names what was likely meant; empty where nothing was. */
 export const didYouMean = (meant: string | undefined): string =>
   meant === undefined ? '' : `; did you mean ${meant}?`
-
-/** The refusal of a value outside a list, in the same words everywhere: they name the list and the likely value. */
-export function outsideList({ code, values, input }: z.core.$ZodRawIssue): string | undefined {
-  if (code !== 'invalid_value' || !Array.isArray(values) || values.length < 2 || input === undefined)
-    return undefined
-  const names = values.map(String)
-  const meant = typeof input === 'string' ? nearestName(input, names) : undefined
-  return `must be one of ${names.join(', ')}${didYouMean(meant)}`
-}
-z.config({ customError: outsideList })

@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { didYouMean, nearestName } from './did-you-mean.ts'
+import { outsideList } from './outside-list.ts'
+
+z.config({ customError: outsideList })
 
 /** A schema's issue, as far as it matters here. */
 export interface InputIssue {

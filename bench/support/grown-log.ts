@@ -33,12 +33,11 @@ const fixture = (name: string): NewEvent & { data: JsonObject } =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../../contracts/fixtures/${name}.json`), 'utf8'))
 
 const TEMPLATES = {
-  verdict: fixture('VerdictRecorded.v5'),
-  shift: fixture('RegimeShifted.v1'),
-  outcome: fixture('OutcomeLabelled.v4'),
+  verdict: fixture('VerdictRecorded.v1'),
+  outcome: fixture('OutcomeLabelled.v1'),
   debit: fixture('QuotaDebited.v1'),
-  delivery: fixture('DeliveriesAttempted.v2'),
-  created: fixture('SubscriptionCreated.v4'),
+  delivery: fixture('DeliveriesAttempted.v1'),
+  created: fixture('SubscriptionCreated.v1'),
   removed: fixture('SubscriptionRemoved.v1'),
 }
 /** A payment from its claim to the block that nothing undoes. */
@@ -76,7 +75,7 @@ interface Grown extends Series {
 
 const placeOf = ({ exchange, coin, timeframe }: Series): Series => ({ exchange, coin, timeframe })
 
-/** The events of one series at the close of a bar: its verdict, a shift of the regime, the outcome that is due. */
+/** The events of one series at the close of a bar: its verdict, and the outcome that is due. */
 function closeBar(series: Grown, barClose: number): Readonly<Record<'verdicts' | 'outcomes', NewEvent[]>> {
   const { timeframe } = series
   const place = placeOf(series)
@@ -115,20 +114,9 @@ function closeBar(series: Grown, barClose: number): Readonly<Record<'verdicts' |
     recordedLate: false,
   }
   series.open.push({ id, data })
-  const verdicts = [eventOf(TEMPLATES.verdict, id, data)]
-  if (series.regime !== before) {
-    const shift = {
-      ...place,
-      verdictId: id,
-      barClose,
-      regime: series.regime,
-      priorRegime: before,
-      confidence: 54,
-    }
-    verdicts.push(eventOf(TEMPLATES.shift, timedUuidV8(barClose, randomBytes(10).toString('hex')), shift))
-  }
+  const verdict = eventOf(TEMPLATES.verdict, id, data)
   const due = Number(series.open[0]?.data.validUntil) <= barClose ? series.open.shift() : undefined
-  return { verdicts, outcomes: due === undefined ? [] : [outcomeOf(place, due, bar)] }
+  return { verdicts: [verdict], outcomes: due === undefined ? [] : [outcomeOf(place, due, bar)] }
 }
 
 function outcomeOf(place: Series, { id: verdictId, data }: OpenVerdict, bar: number): NewEvent {
@@ -196,7 +184,7 @@ function traffic(now: number, payers: readonly string[], subscriptions: readonly
 }
 
 /**
- * Grows a log as a service writes it over weeks: verdicts of 360 series of three exchanges, shifts and outcomes, calls of
+ * Grows a log as a service writes it over weeks: verdicts of 360 series of three exchanges, outcomes, calls of
  * 400 keys, payments that are settled, deliveries to webhooks that were removed since.
  *
  * @param clock the store's clock is set by it: events are appended at the instant of their bar

@@ -119,15 +119,11 @@ async function endBefore(
   origin: Origin,
 ): Promise<EndedPage> {
   const limit = LIMITS.accountRows
+  const reason = `issued before an instant of ${origin.actor}`
   const ids = await list({ after, limit })
   const counts = { keys: 0, sessions: 0, programs: 0 }
   for (const accountId of ids) {
-    const command = {
-      kind: 'EndBefore',
-      before,
-      reason: `issued before an instant of ${origin.actor}`,
-    } as const
-    const { facts } = await log.execute(accountId, origin, () => [command])
+    const { facts } = await log.execute(accountId, origin, () => [{ kind: 'EndBefore', before, reason }])
     for (const { type } of facts)
       counts[type === 'KeyRevoked' ? 'keys' : type === 'SessionEnded' ? 'sessions' : 'programs'] += 1
   }

@@ -23,10 +23,11 @@ async function loadedFor(...args: readonly string[]): Promise<string[]> {
 }
 
 test.each([[['help']], [['help', 'export']], [['backup', '--help']], [['--version']]])(
-  '%j loads neither a package nor a command',
+  '%j loads neither a command nor a package, but for the one that compares words',
   async (args) => {
     const loaded = await loadedFor(...args)
-    expect(loaded.filter((url) => url.includes('/node_modules/'))).toEqual([])
+    const packages = loaded.filter((url) => url.includes('/node_modules/'))
+    expect(packages.filter((url) => !url.includes('/fastest-levenshtein/'))).toEqual([])
     expect(loaded.filter((url) => /\/cli\/(analyst|log|operator)\//.test(url))).toEqual([])
     expect(loaded.length).toBeLessThan(30)
   },

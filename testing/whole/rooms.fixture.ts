@@ -56,7 +56,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/console/',
     'services/composition/server.ts',
   ],
-  'fastest-levenshtein': ['contracts/'],
+  'fastest-levenshtein': ['contracts/did-you-mean.ts'],
   'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/runtime/cache/'],

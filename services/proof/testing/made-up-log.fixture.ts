@@ -38,6 +38,7 @@ export async function openMadeUpLog(
     readonly directory?: string
     readonly marketNow?: () => number
     readonly store?: EventStore
+    readonly market?: 'live' | 'simulated'
   } = {},
 ) {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
@@ -129,7 +130,12 @@ export async function openMadeUpLog(
   await log.append(STORE_IDENTITY_STREAM, [
     newEvent(LogBegun, {
       id: nextId(),
-      data: { release: LOG_RELEASE, market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
+      data: {
+        release: LOG_RELEASE,
+        market: options.market ?? 'live',
+        seed: null,
+        secretFingerprint: '4f'.repeat(32),
+      },
       meta: { correlationId: 'test', actor: 'start' },
     }),
   ])

@@ -13,7 +13,7 @@ const signingKeys = (secret: string) => ({
 
 /** One attempt of a delivery, as its headers tell it. */
 export interface SignedDelivery {
-  /** `trade_call`, `regime_shift`, `scan_digest`; `notice` of the service itself. */
+  /** `trade_call`, `regime_shift` or `scan_digest`. */
   readonly event: string
   readonly deliveryId: string
   /** The bytes that are sent. */
