@@ -439,6 +439,8 @@ export const LIMITS = {
   subscriptionSlotIdleMs: 60_000,
   /** How far back a subscription may start, or be resumed from. */
   webhookPastMs: 30 * 86_400_000,
+  /** Events that are read to find an instant, over a store that has no order of numbers: some seconds. */
+  webhookPastEvents: 100_000,
   /** Endpoints whose address and secrets one process remembers, and for how long. */
   webhookTargetsKept: 20_000,
   webhookTargetMs: 30_000,

@@ -85,8 +85,6 @@ const CALLS: Readonly<Record<string, object>> = {
   issueKey: { label: 'bot' },
   revokeKey: one,
   changeWebhook: { ...one, min_strength: 70 },
-  webhookDelivery: { ...one, delivery_id: 'e' },
-  webhookDays: { ...one, days: 2 },
   webhookRetries: one,
   webhookEvents: { ...one, after: '41' },
 }

@@ -398,7 +398,7 @@ class SignalClient:
         return self.call("list_webhooks", **request)
 
     def get_webhook(self, id) -> WebhookSubscription:
-        """One subscription, and how many signals wait for it."""
+        """One subscription, and how it stands."""
         return self.call("get_webhook", id=id)
 
     def delete_webhook(self, id) -> Dict[str, Any]:
@@ -422,7 +422,7 @@ class SignalClient:
         return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
-        """Attempts, newest first: after, limit, result, exchange, coin, timeframe, event, call, regime."""
+        """Attempts, newest first: after, limit, result."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
     def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
