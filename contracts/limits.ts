@@ -280,8 +280,6 @@ export const LIMITS = {
   /** In an hour: events of one kind of an account, and changes of one subscription. */
   accountEventsPerHour: 30,
   subscriptionChangesPerHour: 30,
-  /** Deliveries of one subscription that replays asked for in an hour may send again. */
-  replayedDeliveriesPerHour: 20_000,
   /** Programs that an account lets act for it. */
   appsPerAccount: 20,
   /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
@@ -500,8 +498,6 @@ export const LIMITS = {
   webhookRecordMs: 25,
   /** Attempts in one event of the delivery log. */
   webhookAttemptsPerEvent: 256,
-  /** Replays of one subscription whose progress is kept. */
-  webhookReplaysKept: 10,
   /** Longest address of this service that is written into bodies. */
   webhookBaseUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
@@ -510,8 +506,6 @@ export const LIMITS = {
   webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
-  /** Deliveries that one request may ask to be sent again. */
-  webhookReplayDeliveries: 10_000,
 
   /** A search: characters of a query, rows of an answer. */
   searchCharacters: 500,

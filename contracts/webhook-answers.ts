@@ -4,7 +4,7 @@ import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const sequence = z.int().positive()
@@ -25,22 +25,6 @@ const chosenFields = {
   max_per_second: sequence.nullable().describe('Null: as many as it takes'),
   in_order: z.boolean().describe('One after the other'),
 }
-
-/** How far a replay has come. */
-export const replayRowSchema = z.object({
-  replay_id: z.uuid(),
-  from_sequence: sequence,
-  to_sequence: sequence,
-  only: z.enum(REPLAY_SCOPES),
-  deliveries: count.describe('How many it was to send when it was asked for'),
-  delivered: count.describe('Of them, how many were taken so far'),
-  exhausted: count.describe('And how many were given up again'),
-  through: count.describe('It has sent through this number; 0 before the first'),
-  state: z.enum(['under_way', 'done', 'cancelled']),
-  is_done: z.boolean().describe('Nothing more of it is sent'),
-  requested_at: instant,
-  cancelled_at: instant.nullable(),
-})
 
 const stateFields = {
   state: z
@@ -67,7 +51,6 @@ const stateFields = {
     exhausted: count.describe('Deliveries that were given up'),
     skipped: count.describe('Deliveries that a move of the cursor gave up'),
   }),
-  replays: z.array(replayRowSchema).describe('The latest, oldest first'),
 }
 
 /** A subscription as its owner sees it. */
@@ -133,9 +116,9 @@ export const testAnswerSchema = z.object({
   detail: z.string().describe('The first bytes of the answer, or what went wrong'),
 })
 
-export const replayAnswerSchema = replayRowSchema
-  .pick({ replay_id: true, from_sequence: true, to_sequence: true, only: true })
-  .extend({ deliveries: count.describe('How many that are') })
+export const recoveryAnswerSchema = z.object({
+  deliveries: count.describe('How many that were given up are tried again'),
+})
 
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
@@ -153,7 +136,6 @@ const attemptSchema = z.object({
   detail: z.string().nullable().describe('First bytes of the answer, or what went wrong'),
   body_sha256: z.string().nullable(),
   next_at: instant.nullable().describe('When it is tried again'),
-  replay_id: z.uuid().nullable(),
 })
 
 export type AttemptAnswer = z.infer<typeof attemptSchema>

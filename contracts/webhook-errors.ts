@@ -28,9 +28,4 @@ export const WEBHOOK_ERRORS = defineErrors({
     message: 'The operator of this service stopped the subscription.',
     nextStep: 'Ask the operator to allow it again; until then it can be shown, changed and deleted.',
   },
-  replay_unknown: {
-    status: 404,
-    message: 'The subscription has no replay with this id among its latest.',
-    nextStep: 'Check the id; `replays` of `GET /api/webhooks/:id` lists them.',
-  },
 })

@@ -19,18 +19,9 @@ import {
   type EventsQuery,
   type listQuery,
   type ResumeRequest,
-  type replaySchema,
-  replayWindow,
   type TestRequest,
 } from './routes/webhook-requests.ts'
-import {
-  toAttempt,
-  toCancelledAnswer,
-  toReplayAnswer,
-  toRetry,
-  toSubscriptionAnswer,
-  toTestAnswer,
-} from './webhook-answers.ts'
+import { toAttempt, toRetry, toSubscriptionAnswer, toTestAnswer } from './webhook-answers.ts'
 
 export interface WebhookService extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
@@ -91,14 +82,10 @@ function subscriptionActs(service: WebhookService) {
     },
     test: async ({ accountId }: WebhookOwner, { id, event }: One & TestRequest) =>
       toTestAnswer(await subscriptions.test(accountId, id, event)),
-    replay: async (
+    recover: async (
       { accountId, origin }: WebhookOwner,
-      { id, ...window }: One & z.output<typeof replaySchema>,
-    ) => toReplayAnswer(await subscriptions.replay(accountId, id, replayWindow(window), origin)),
-    cancelReplay: async (
-      { accountId, origin }: WebhookOwner,
-      { id, replay_id: replayId }: One & { readonly replay_id: string },
-    ) => toCancelledAnswer(await subscriptions.cancelReplay(accountId, id, replayId, origin), replayId),
+      { id, since }: One & { readonly since: string },
+    ) => ({ deliveries: await subscriptions.recover(accountId, id, Date.parse(since), origin) }),
   }
 }
 

@@ -6,8 +6,7 @@ import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
-  replayAnswerSchema,
-  replayRowSchema,
+  recoveryAnswerSchema,
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
   testAnswerSchema,
@@ -17,8 +16,7 @@ import {
   createSchema,
   hasSinceWhereAsked,
   listQuery,
-  replayParams,
-  replaySchema,
+  recoverFields,
   resumeFields,
   rotateFields,
   SINCE_FAULT,
@@ -150,22 +148,13 @@ export const WEBHOOK_TOOLS = {
     effect: LOOKS,
     act: (acts, owner, asked) => acts.attempts(owner, asked),
   }),
-  replay_webhook_deliveries: define({
-    title: 'Replay deliveries of a webhook',
-    description: 'Sends deliveries of a webhook again: all, or only those that failed.',
-    request: z.strictObject({ id, window: replaySchema }),
-    response: replayAnswerSchema,
-    effect: ADDS,
-    act: (acts, owner, asked) => acts.replay(owner, { id: asked.id, ...asked.window }),
-  }),
-  cancel_webhook_replay: define({
-    title: 'Cancel a replay',
-    description:
-      'Ends a replay of a webhook: nothing more of it is sent, and the answer says how far it came.',
-    request: replayParams.extend({ id }),
-    response: replayRowSchema,
+  recover_webhook: define({
+    title: 'Try again what a webhook gave up',
+    description: 'Tries deliveries of a webhook again that were given up since an instant.',
+    request: z.strictObject({ id, ...recoverFields }),
+    response: recoveryAnswerSchema,
     effect: SETS,
-    act: (acts, owner, asked) => acts.cancelReplay(owner, asked),
+    act: (acts, owner, asked) => acts.recover(owner, asked),
   }),
 } as const satisfies Record<string, WebhookTool>
 

@@ -55,7 +55,7 @@ GIVEN_UP_STEP = (
 )
 LOST_STEP = "Ask whether the change was made, and send it again where it was not."
 # Tools that act again with each call: where an answer was lost, nobody but you can decide.
-ONCE = {"create_webhook", "rotate_webhook_secret", "test_webhook", "replay_webhook_deliveries"}
+ONCE = {"create_webhook", "rotate_webhook_secret", "test_webhook"}
 RECONNECT_SECONDS = 1
 # Longer than any list of the service.
 MOST_PAGES = 10_000
@@ -317,7 +317,6 @@ class WebhookSubscription(TypedDict):
     retries_open: int
     next_attempt_at: Optional[str]
     counts: Dict[str, int]
-    replays: List[dict]
     secrets_signing: int
     warnings: List[str]
 
@@ -425,13 +424,9 @@ class SignalClient:
         """Attempts, newest first: after, limit, result."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
-    def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
-        """Sends deliveries again: {"from_sequence", "to_sequence"} or {"from", "to"}, with "only": "failed" or "all"."""
-        return self.call("replay_webhook_deliveries", id=id, window=window)
-
-    def cancel_webhook_replay(self, id, replay_id) -> Dict[str, Any]:
-        """Ends a replay before its end."""
-        return self.call("cancel_webhook_replay", id=id, replay_id=replay_id)
+    def recover_webhook(self, id, since) -> Dict[str, Any]:
+        """Tries again what a webhook gave up since an instant."""
+        return self.call("recover_webhook", id=id, since=since)
 
     def markets(self, **query) -> Dict[str, Any]:
         """Coins and timeframes that can be asked for: exchange, coin, after, limit."""

@@ -162,7 +162,7 @@ ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webho
 ${resultForm(path, result)}
 ${attemptsPart(webhook.id, attempts, result)}
 ${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
-${replayPart(webhook, state)}
+${recoverPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
 <p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi.json">all of it</a>.</p>`,
@@ -216,73 +216,22 @@ function attemptsPart(id: string, { attempts, next }: Attempts, sought: string |
   return table('Newest first', attempts, {
     When: ({ at }) => time(at, 'second'),
     '#No.': ({ sequence }) => sequence,
-    Result: ({ result, replay_id: replay }) =>
-      html`${tag(result, RESULT_TONES[result])}${replay !== null && ' replay'}`,
+    Result: ({ result }) => tag(result, RESULT_TONES[result]),
     Answer: ({ status, reason }) => status ?? reason,
     '#Try': ({ attempt }) => attempt,
     '#Took': (one) => `${Math.round(one.duration_ms)} ms`,
     'Again at': (one) => instant(one.next_at),
-    'Once more': ({ sequence, attempt }) => resendButton(id, sequence, `, try ${attempt}`),
   })
 }
 
-/** @param where it stands, for who hears the page */
-const resendButton = (id: string, sequence: number, where = ''): Html =>
-  action(`${webhookPath(id)}/resend`, 'Send again', {
-    fields: { sequence: String(sequence) },
-    label: `Send again: delivery ${sequence}${where}`,
-  })
-
-const REPLAY_TONES = { under_way: 'warn', done: 'ok', cancelled: '' } as const
-const SCOPES = [
-  ['failed', 'only what failed'],
-  ['all', 'everything that was tried'],
-] as const
-
-function replayPart(webhook: SubscriptionAnswer, state: FormState): Html {
-  const { replays } = webhook
-  const waits = webhook.state === 'active' ? undefined : REPLAY_WAITS[webhook.state]
-  return html`<h2 id="replay">Send again</h2>
-<p>With the same ids and bodies. What failed is what was tried and never taken; what is still tried, or was never tried, comes by itself.</p>
-<form method="post" action="${webhookPath(webhook.id)}/replay#replay" class="row">
-${input(state, 'from', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
-${select(state, 'only', SCOPES, { label: 'What' })}
-<button type="submit">Send again</button></form>
-${
-  replays.length > 0 &&
-  html`${waits !== undefined && replays.some((one) => one.state === 'under_way') && note(html`<p>${waits}</p>`, 'warn')}${replaysTable(webhook)}<p class="noprint"><a href="${webhookPath(webhook.id)}#replay">Look again</a></p>`
-}`
-}
-
-/** Why a replay does not go on, by the state of its webhook. */
-const REPLAY_WAITS: Readonly<Record<Exclude<SubscriptionAnswer['state'], 'active'>, string>> = {
-  paused: 'Paused: what is to be sent again waits until you resume.',
-  degraded: 'The endpoint fails: what is to be sent again waits until it takes a delivery.',
-  disabled: 'Nothing is sent any more: what is to be sent again waits until you resume.',
-  stopped: 'The operator stopped this webhook: nothing is sent again.',
-}
-
-function replaysTable({ id, replays }: SubscriptionAnswer): Html {
-  return table('The latest, newest first', replays.toReversed(), {
-    'Asked for': (one) => time(one.requested_at, 'second'),
-    What: ({ only }) => (only === 'failed' ? 'what failed' : 'everything'),
-    Numbers: (one) => `${one.from_sequence}–${one.to_sequence}`,
-    Progress: progressText,
-    State: ({ state }) => tag(state.replace('_', ' '), REPLAY_TONES[state]),
-    Cancel: (one) =>
-      one.state === 'under_way' &&
-      action(`${webhookPath(id)}/cancel-replay`, 'Cancel', {
-        fields: { replay_id: one.replay_id },
-        label: `Cancel the replay of ${one.from_sequence} to ${one.to_sequence}`,
-      }),
-  })
-}
-
-function progressText({ state, deliveries, delivered, exhausted }: SubscriptionAnswer['replays'][number]) {
-  // Deliveries that were taken meanwhile are not sent, so the count may end below what was asked for.
-  const shown = state === 'done' ? deliveries : Math.min(deliveries, delivered + exhausted)
-  return html`<progress max="${deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(delivered)} of ${whole(deliveries)} taken${exhausted > 0 && `, ${whole(exhausted)} given up`}`
-}
+const recoverPart = (
+  webhook: SubscriptionAnswer,
+  state: FormState,
+): Html => html`<h2 id="recover">Given up</h2>
+<p>What was given up is tried again, with the same ids and bodies.</p>
+<form method="post" action="${webhookPath(webhook.id)}/recover#recover" class="row">
+${input(state, 'since', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
+<button type="submit">Try again</button></form>`
 
 /** Deliveries after a number. */
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {

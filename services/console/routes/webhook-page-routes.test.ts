@@ -131,9 +131,7 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   expect((await post(`${path}/change`, [['max_per_second', 'many']])).body).toMatch(
     /id="max_per_second-fault">[^<]*not a whole number/,
   )
-  expect((await post(`${path}/replay`, [['from', '2026-11-21T11:00']])).body).toContain(
-    'nothing was tried between these instants',
-  )
+  expect((await post(`${path}/recover`, [['since', '2026-11-21T11:00']])).statusCode).toBe(303)
   const gone = await post(`${path}/delete`, [])
   expect([gone.statusCode, gone.headers.location]).toEqual([303, '/webhooks'])
 })
@@ -153,34 +151,16 @@ test('attempts are shown by how they ended', async () => {
   expect((await get(`${path}?result=${encodeURIComponent(HOSTILE)}`)).statusCode).toBe(400)
 })
 
-test('a replay is asked for by the form, shown with its progress, and cancelled', async () => {
-  const made = await edge.create()
-  const { id } = made.body as unknown as { id: string }
-  const path = `/webhooks/${id}`
-  const refused = await post(`${path}/replay`, [
-    ['from', 'yesterday'],
-    ['only', 'failed'],
-  ])
+test('what was given up is asked for by the form, which names what it does not take', async () => {
+  const { id } = (await edge.create()).body as unknown as { id: string }
+  const refused = await post(`/webhooks/${id}/recover`, [['since', 'yesterday']])
   expect(refused.statusCode).toBe(400)
   expect(refused.body).toContain('value="yesterday"')
-  expect(refused.body).toMatch(/id="from-fault"/)
-  const unknown = '019abcde-7c00-7001-8000-00000000000a'
-  const cancelled = await post(`${path}/cancel-replay`, [['replay_id', unknown]])
-  expect(cancelled.statusCode).toBe(404)
-  expect(cancelled.body).toContain('has no replay')
-  const over = await edge.ask('POST', `/api/webhooks/${id}/replays/${unknown}/cancel`)
-  expect([over.status, (over.body as { code?: string }).code]).toEqual([404, 'replay_unknown'])
+  expect(refused.body).toMatch(/id="since-fault"/)
 })
 
-test('one delivery is sent again from its row, and the list is filtered by its address', async () => {
+test('the list is filtered by its address', async () => {
   const { id } = (await edge.create()).body as unknown as { id: string }
-  const refused = await post(`/webhooks/${id}/resend`, [['sequence', '7']])
-  const asked = await edge.ask('POST', `/api/webhooks/${id}/replay`, {
-    payload: { from_sequence: 7, to_sequence: 7, only: 'all' },
-  })
-  const { message } = asked.body as unknown as { message: string }
-  expect([refused.statusCode, message]).toEqual([asked.status, expect.stringContaining('7')])
-  expect(refused.body).toContain(message)
   expect((await get('/webhooks?status=active')).body).toContain(`href="/webhooks/${id}"`)
   const none = (await get('/webhooks?status=disabled')).body
   expect(none).toMatch(/<option value="disabled" selected>.*There is none of these/s)

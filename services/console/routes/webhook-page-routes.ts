@@ -146,21 +146,7 @@ const BUTTONS: Readonly<
     }),
   },
   test: { to: () => '/test', shown: (tested: TestAnswer) => ({ tested }) },
-  replay: {
-    to: () => '/replay',
-    body: (form) => ({
-      from: instantOf(textOf(form, 'from')),
-      only: textOf(form, 'only') === 'all' ? 'all' : 'failed',
-    }),
-  },
-  resend: {
-    to: () => '/replay',
-    body(form) {
-      const sequence = Number(textOf(form, 'sequence'))
-      return { from_sequence: sequence, to_sequence: sequence, only: 'all' }
-    },
-  },
-  'cancel-replay': { to: (form) => `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel` },
+  recover: { to: () => '/recover', body: (form) => ({ since: instantOf(textOf(form, 'since')) }) },
 }
 
 function buttons({ app, client, formOf, sendWebhook }: Edge): void {
@@ -175,7 +161,7 @@ function buttons({ app, client, formOf, sendWebhook }: Edge): void {
       }
       if (shown !== undefined) return sendWebhook(request, reply, id, shown(answer.body))
       if (name === 'delete') return reply.redirect('/webhooks', 303)
-      return reply.redirect(`${webhookPath(id)}${path.includes('/replay') ? '#replay' : ''}`, 303)
+      return reply.redirect(webhookPath(id), 303)
     })
   }
 }

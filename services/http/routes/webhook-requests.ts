@@ -3,7 +3,7 @@ import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
-import { REPLAY_SCOPES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
+import { SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
 
@@ -88,39 +88,9 @@ export interface TestRequest {
   readonly event?: SignalType | undefined
 }
 
-const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
-const only = z
-  .enum(REPLAY_SCOPES)
-  .default('all')
-  .describe('`failed`: what was tried, never taken, and is not tried again by itself')
-export const replaySchema = z.union(
-  [
-    z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
-    z.strictObject({
-      from: exactInstantParameter,
-      to: exactInstantParameter.optional().describe('Until now without it'),
-      only,
-    }),
-  ],
-  {
-    error:
-      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and maybe to, instants of ISO 8601; with only: all or failed',
-  },
-)
-
-/** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
-export const replayWindow = (asked: z.output<typeof replaySchema>) =>
-  'from' in asked
-    ? {
-        from: Date.parse(asked.from),
-        to: asked.to === undefined ? undefined : Date.parse(asked.to),
-        only: asked.only,
-      }
-    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence, only: asked.only }
-
-export const replayParams = subscriptionParams.extend({
-  replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
-})
+export const recoverFields = {
+  since: exactInstantParameter.describe('What was given up then and later is tried again, the oldest first'),
+}
 
 const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)

@@ -154,9 +154,11 @@ describe('a subscription over HTTP', () => {
       expect.stringContaining('coin'),
     ])
     expect((await edge.ask('GET', `${path}/events?after=0`)).body).toEqual({ events: [], next: null })
-    expect(
-      (await edge.ask('POST', `${path}/replay`, { payload: { from_sequence: 1, to_sequence: 2 } })).status,
-    ).toBe(400)
+    const recovered = await edge.ask('POST', `${path}/recover`, {
+      payload: { since: '2026-01-01T00:00:00Z' },
+    })
+    expect([recovered.status, recovered.body]).toEqual([202, { deliveries: 0 }])
+    expect((await edge.ask('POST', `${path}/replay`, { payload: {} })).status).toBe(404)
   })
 
   test('ends with its account, and nobody can read what it was', async () => {
@@ -222,10 +224,10 @@ describe('the tools of MCP', () => {
     expect((await call('list_webhook_deliveries', { id })).body).toEqual({ attempts: [], next: null })
 
     for (const [name, args, way] of [
-      ['replay_webhook_deliveries', { id, window: { from_sequence: 1, to_sequence: 2 } }, `${path}/replay`],
+      ['recover_webhook', { id, since: 'yesterday' }, `${path}/recover`],
       ['create_webhook', { ...wanted, url: 'http://10.0.0.1/' }, '/api/webhooks'],
     ] as const) {
-      const payload = 'window' in args ? args.window : args
+      const payload = 'since' in args ? { since: args.since } : args
       const byRoute = await edge.ask('POST', way, { payload })
       const refused = await call(name, args)
       expect([name, refused.isError, refused.body.code]).toEqual([name, true, byRoute.body.code])
@@ -340,7 +342,7 @@ describe('the description', () => {
 
   test('has words for every route of webhooks', async () => {
     const all = await described()
-    expect(all).toHaveLength(14)
+    expect(all).toHaveLength(13)
     for (const { path: name, operation } of all) {
       const bare = operation.parameters.filter((one) => one.description === one.name)
       expect(bare, name).toEqual([])
@@ -356,14 +358,14 @@ describe('the description', () => {
         content?: { 'application/json': { example?: object } }
       }
       const example = content?.['application/json'].example
-      if (example === undefined || path.endsWith('/replay')) continue
+      if (example === undefined) continue
       const asked = await edge.ask(method.toUpperCase() as 'POST', path.replace('{id}', id), {
         payload: example,
       })
       expect([path, asked.status < 300, asked.body.code]).toEqual([path, true, undefined])
       taken += 1
     }
-    expect(taken).toBe(5)
+    expect(taken).toBe(6)
   })
 })
 

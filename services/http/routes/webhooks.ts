@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
   eventsAnswerSchema,
-  replayAnswerSchema,
-  replayRowSchema,
+  recoveryAnswerSchema,
   retriesAnswerSchema,
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
@@ -22,8 +22,7 @@ import {
   eventsQuery,
   hasSinceWhereAsked,
   listQuery,
-  replayParams,
-  replaySchema,
+  recoverFields,
   resumeFields,
   rotateFields,
   SINCE_FAULT,
@@ -56,7 +55,6 @@ export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, opt
   stateRoutes(on, acts)
   secretRoutes(on, acts)
   deliveryRoutes(on, acts)
-  replayRoutes(on, acts)
 }
 
 function filterRoutes(on: On, acts: Acts): void {
@@ -123,6 +121,20 @@ function stateRoutes(on: On, acts: Acts): void {
     { ...one, body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT) },
     acts.resume,
   )
+  on(
+    'POST /api/webhooks/:id/recover',
+    onOne(
+      'recoverWebhook',
+      `Try again what was given up since an instant, up to ${LIMITS.webhookOpenDeliveries} deliveries`,
+      {
+        description: 'With the same ids and bodies, as any other retry; `retries` lists what waits.',
+        errors: ['subscription_state', 'subscription_stopped'],
+        bodyExample: { since: '2026-01-01T00:00:00Z' },
+      },
+    ),
+    { params, body: z.strictObject(recoverFields), response: { 202: recoveryAnswerSchema } },
+    acts.recover,
+  )
 }
 
 function secretRoutes(on: On, acts: Acts): void {
@@ -144,36 +156,6 @@ function secretRoutes(on: On, acts: Acts): void {
     }),
     { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
     acts.test,
-  )
-}
-
-function replayRoutes(on: On, acts: Acts): void {
-  on(
-    'POST /api/webhooks/:id/replay',
-    onOne(
-      'replayWebhook',
-      'Send a window of the past again, or what of it failed, with the same ids and bodies',
-      {
-        description: 'Its progress stands in `replays` of the subscription.',
-        errors: ['subscription_state', 'subscription_stopped'],
-        bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
-      },
-    ),
-    { params, body: replaySchema, response: { 202: replayAnswerSchema } },
-    acts.replay,
-  )
-  on(
-    'POST /api/webhooks/:id/replays/:replay_id/cancel',
-    onOne(
-      'cancelWebhookReplay',
-      'End a replay before its end; once this is answered, nothing more of it is begun',
-      {
-        description: 'What was sent stays sent. One that is done stays done.',
-        errors: ['replay_unknown'],
-      },
-    ),
-    { params: replayParams, response: { 200: replayRowSchema } },
-    acts.cancelReplay,
   )
 }
 

@@ -44,7 +44,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
       template: 1,
       baseUrl: 'https://signals.example.com',
       cursor: { after: '1', sequence: n + 1 },
-      replays: [],
       attempts: [
         {
           deliveryId: crypto.randomUUID(),
@@ -63,7 +62,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
           detail: null,
           bodySha256: 'a'.repeat(64),
           nextAt: null,
-          replayId: null,
         },
       ],
     }

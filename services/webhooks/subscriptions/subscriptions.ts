@@ -4,8 +4,9 @@ import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SignalType } from '../../../contracts/subscription.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { sentThrough } from '../deliveries/delivery-state.ts'
+import { isToRecover } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
+import { findExhausted } from '../deliveries/read-deliveries.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { type CreateRequest, createSubscription } from './create-subscription.ts'
@@ -17,7 +18,6 @@ import {
   unknownSubscriptionError,
 } from './decide-subscription.ts'
 import { filterWarnings } from './filter-warnings.ts'
-import { type AskedReplay, findWindow } from './find-window.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
 import { createOwnerMail } from './owner-mail.ts'
 import { findOwn, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
@@ -139,7 +139,7 @@ function reading(deps: SubscriptionDeps) {
 }
 
 function sending(deps: SubscriptionDeps) {
-  const { store, owners, sync, deliveries, takeUnasked, now, newId } = deps
+  const { store, owners, deliveries, takeUnasked, now } = deps
   return {
     /** Sends a sample now, in any state of the subscription. @throws ServiceError `rate_limited` */
     async test(accountId: string, id: string, asked?: SignalType) {
@@ -152,44 +152,31 @@ function sending(deps: SubscriptionDeps) {
       const [first = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, asked ?? first)
     },
-    /** @throws ServiceError `invalid_request`, `subscription_state` */
-    async replay(accountId: string, id: string, asked: AskedReplay, origin: Origin) {
-      const own = await findOwn(deps, accountId, id)
-      const { open: tried } = await deliveries.load(own)
-      const numbers = await findWindow(store, id, asked, tried)
-      const replayId = newId()
-      await executeFor(deps, accountId, id, origin, async (state) => {
-        const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
-        const given = [cursor.sequence - 1, ...finishedAbove.keys(), ...open.keys()]
-        return {
-          kind: 'RequestReplay',
-          replayId,
-          ...numbers,
-          newest: given.reduce((newest, one) => Math.max(newest, one), 0),
-          isDone: (one, toSequence) => sentThrough({ replays }, one) >= toSequence,
-        }
-      })
-      return { replayId, ...numbers }
-    },
     /**
-     * Ends a replay before its end; when it resolves, nothing more of it begins. One that is done or was cancelled
-     * before stays as it is.
+     * Tries again what was given up since an instant (Unix milliseconds), as many as may wait.
      *
-     * @throws ServiceError `replay_unknown`
+     * @returns how many deliveries that are
+     * @throws ServiceError `invalid_request`, `subscription_state`
      */
-    async cancelReplay(
-      accountId: string,
-      id: string,
-      replayId: string,
-      origin: Origin,
-    ): Promise<SubscriptionView> {
-      const subscription = await executeFor(deps, accountId, id, origin, async (state) => {
-        const known = state.replays.find((one) => one.replayId === replayId)
-        const through = sentThrough(await deliveries.load(state), replayId)
-        return { kind: 'CancelReplay', replayId, isDone: known !== undefined && through >= known.toSequence }
-      })
-      await sync(id)
-      return viewOf(deps, subscription)
+    async recover(accountId: string, id: string, since: number, origin: Origin): Promise<number> {
+      const own = await findOwn(deps, accountId, id)
+      requireNotStopped(own)
+      const { open } = await deliveries.load(own)
+      const { found, isWhole } = await findExhausted(store, id, { since, open })
+      if (!isWhole) {
+        const problem = 'too much was sent since to be looked through; give a later instant'
+        throw new ServiceError('invalid_request', {
+          message: `since: ${problem}`,
+          details: { fields: [{ field: 'since', problem }] },
+        })
+      }
+      if (found.length === 0) return 0
+      await executeFor(deps, accountId, id, origin, async (state) => ({
+        kind: 'Recover',
+        since,
+        isWaiting: isToRecover(state, await deliveries.load(state)),
+      }))
+      return found.length
     },
   }
 }
