@@ -59,8 +59,6 @@ export const deliveryAttemptSchema = z.object({
   bodySha256: sha256.nullable(),
   /** When it is tried again; null where it is not. */
   nextAt: timeMs.nullable(),
-  /** The replay that it belongs to; null for a delivery of the live order. */
-  replayId: z.uuid().nullable(),
 })
 
 export type DeliveryAttempt = z.infer<typeof deliveryAttemptSchema>
@@ -78,16 +76,6 @@ export const openDeliverySchema = z.object({
 
 export type OpenDelivery = z.infer<typeof openDeliverySchema>
 
-/** Through which sequence a replay has sent. */
-const replayProgress = z.object({ replayId: z.uuid(), through: z.int().nonnegative() })
-export type ReplayProgress = z.infer<typeof replayProgress>
-
-/** How far a replay has come: through which sequence, and what became of its deliveries so far. */
-const replayStanding = replayProgress.extend({
-  delivered: z.int().nonnegative(),
-  exhausted: z.int().nonnegative(),
-})
-
 /** Everything a process must know to go on with a subscription. */
 export const deliveryStateSchema = z.object({
   /** Every delivery numbered below the cursor is finished or in `open`. */
@@ -97,6 +85,8 @@ export const deliveryStateSchema = z.object({
   finishedAbove: z.array(z.object({ sequence, position: positionSchema })),
   /** Revision of the newest resumption of the subscription that moved the cursor; null before the first. */
   movedBy: z.int().nonnegative().nullable(),
+  /** Revision of the newest request of its owner after which what was given up waits again; null before the first. */
+  recoveredBy: z.int().nonnegative().nullable(),
   lastAttemptAt: timeMs.nullable(),
   lastSuccessAt: timeMs.nullable(),
   /** Attempts since the newest success, and when the first of them was. */
@@ -109,8 +99,6 @@ export const deliveryStateSchema = z.object({
     exhausted: z.int().nonnegative(),
     skipped: z.int().nonnegative(),
   }),
-  /** The latest replays. */
-  replays: z.array(replayStanding).max(LIMITS.webhookReplaysKept),
 })
 
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
@@ -139,8 +127,6 @@ export const DeliveriesAttempted = defineEvent({
     baseUrl,
     cursor: deliveryCursorSchema,
     attempts: z.array(deliveryAttemptSchema).min(1).max(LIMITS.webhookAttemptsPerEvent),
-    /** The replays that these attempts belong to. */
-    replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
   }),
 })
 
@@ -148,6 +134,6 @@ export const CursorMoved = defineEvent({
   type: 'CursorMoved',
   stream,
   summary:
-    'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor.',
+    'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor, or had what was given up tried again.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
 })

@@ -280,8 +280,6 @@ export const LIMITS = {
   /** In an hour: events of one kind of an account, and changes of one subscription. */
   accountEventsPerHour: 30,
   subscriptionChangesPerHour: 30,
-  /** Deliveries of one subscription that replays asked for in an hour may send again. */
-  replayedDeliveriesPerHour: 20_000,
   /** Programs that an account lets act for it. */
   appsPerAccount: 20,
   /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
@@ -432,22 +430,13 @@ export const LIMITS = {
   subscriptionFilters: 500,
   /** How long a slot may stand without its subscription before it is taken for one that a crash left behind. */
   subscriptionSlotIdleMs: 60_000,
-  /** How far back a subscription may start, be resumed from, or be tried. */
+  /** How far back a subscription may start, or be resumed from. */
   webhookPastMs: 30 * 86_400_000,
+  /** Events that are read to find an instant, over a store that has no order of numbers: some seconds. */
+  webhookPastEvents: 100_000,
   /** Endpoints whose address and secrets one process remembers, and for how long. */
   webhookTargetsKept: 20_000,
   webhookTargetMs: 30_000,
-  /**
-   * Questions of owners about their webhooks that one process works on at a time, and dry runs apart from them; each
-   * time one of an account. And how many one account may have, waiting or under way, and how many of all wait.
-   */
-  webhookLooksAtOnce: 4,
-  webhookDryRunsAtOnce: 4,
-  webhookLooksEach: 9,
-  webhookLooksWaiting: 1_024,
-  /** How long looks through the log work at a stretch, and how much longer than that they rest. */
-  webhookLookSliceMs: 3,
-  webhookLookRestRatio: 2,
   /** Mails about endpoints to one account in an hour. */
   noticeMailsPerHour: 12,
   /** Longest address that webhooks are sent to. */
@@ -504,23 +493,14 @@ export const LIMITS = {
   webhookRecordMs: 25,
   /** Attempts in one event of the delivery log. */
   webhookAttemptsPerEvent: 256,
-  /** Replays of one subscription whose progress is kept. */
-  webhookReplaysKept: 10,
   /** Longest address of this service that is written into bodies. */
   webhookBaseUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
   webhookScanEvents: 20_000,
   /** Series whose newest call is remembered for subscriptions to changes. */
   webhookSeriesRemembered: 100_000,
-  /** Events that one search of deliveries looks up, and days that one count of them covers. */
-  webhookSearchEvents: 1_000,
-  webhookDaysCounted: 31,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
-  /** Deliveries that one request may ask to be sent again; events that one dry run looks at, and one pull. */
-  webhookReplayDeliveries: 10_000,
-  webhookDryRunEvents: 50_000,
-  webhookPullEvents: 10_000,
 
   /** A search: characters of a query, rows of an answer. */
   searchCharacters: 500,

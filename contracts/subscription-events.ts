@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { accountId, reason, sealed, timeMs } from './field-schemas.ts'
 import { positionSchema } from './position.ts'
-import { REPLAY_SCOPES, sendingSchema, subscriptionFilterSchema } from './subscription.ts'
+import { sendingSchema, subscriptionFilterSchema } from './subscription.ts'
 
 const subscriptionId = z.uuid()
 const stream = 'subscription-{subscription}'
@@ -123,27 +123,10 @@ export const SubscriptionSlotFreed = defineEvent({
   data: z.object({ accountId, subscriptionId }),
 })
 
-export const ReplayRequested = defineEvent({
-  type: 'ReplayRequested',
+export const RecoveryRequested = defineEvent({
+  type: 'RecoveryRequested',
   stream,
   summary:
-    'A window of the past is to be sent again, all of it or only what was never taken: deliveries as they were numbered, with the same ids and bodies.',
-  data: z.object({
-    subscriptionId,
-    replayId: z.uuid(),
-    /** Sequence numbers of deliveries; both inclusive. */
-    fromSequence: z.int().positive(),
-    toSequence: z.int().positive(),
-    /** `failed`: of the window no more than what was tried, was never taken, and is not tried again by itself. */
-    only: z.enum(REPLAY_SCOPES),
-    /** How many that were when it was asked for. */
-    deliveries: z.int().positive(),
-  }),
-})
-
-export const ReplayCancelled = defineEvent({
-  type: 'ReplayCancelled',
-  stream,
-  summary: 'The owner ended a replay before its end: nothing more of it is sent. What was sent stays sent.',
-  data: z.object({ subscriptionId, replayId: z.uuid() }),
+    'The owner asked for another try of what was given up since an instant (Unix milliseconds), the oldest first.',
+  data: z.object({ subscriptionId, since: timeMs }),
 })

@@ -12,10 +12,6 @@ export type SignalType = (typeof SIGNAL_TYPES)[number]
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
 
-/** Deliveries of a past window that are sent again: all, or those that failed and are not retried. */
-export const REPLAY_SCOPES = ['all', 'failed'] as const
-export type ReplayScope = (typeof REPLAY_SCOPES)[number]
-
 export const SUBSCRIPTION_STATES = ['active', 'paused', 'degraded', 'disabled', 'stopped', 'removed'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 

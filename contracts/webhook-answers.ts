@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
-import { DELIVERY_RESULTS, type DeliveryResult } from './delivery-events.ts'
+import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const sequence = z.int().positive()
@@ -26,22 +26,6 @@ const chosenFields = {
   in_order: z.boolean().describe('One after the other'),
 }
 
-/** How far a replay has come. */
-export const replayRowSchema = z.object({
-  replay_id: z.uuid(),
-  from_sequence: sequence,
-  to_sequence: sequence,
-  only: z.enum(REPLAY_SCOPES),
-  deliveries: count.describe('How many it was to send when it was asked for'),
-  delivered: count.describe('Of them, how many were taken so far'),
-  exhausted: count.describe('And how many were given up again'),
-  through: count.describe('It has sent through this number; 0 before the first'),
-  state: z.enum(['under_way', 'done', 'cancelled']),
-  is_done: z.boolean().describe('Nothing more of it is sent'),
-  requested_at: instant,
-  cancelled_at: instant.nullable(),
-})
-
 const stateFields = {
   state: z
     .enum(['active', 'paused', 'degraded', 'disabled', 'stopped'])
@@ -52,13 +36,6 @@ const stateFields = {
   cursor: z
     .object({ position: positionSchema, sequence })
     .describe('Signals after `position` are numbered from `sequence` on'),
-  lag: z
-    .object({
-      signals: count,
-      is_more: z.boolean().describe('The log goes on after the 100 events that were looked at for this'),
-    })
-    .nullable()
-    .describe('Signals that wait after the cursor; null in lists and in answers to changes'),
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
@@ -74,7 +51,6 @@ const stateFields = {
     exhausted: count.describe('Deliveries that were given up'),
     skipped: count.describe('Deliveries that a move of the cursor gave up'),
   }),
-  replays: z.array(replayRowSchema).describe('The latest, oldest first'),
 }
 
 /** A subscription as its owner sees it. */
@@ -140,14 +116,9 @@ export const testAnswerSchema = z.object({
   detail: z.string().describe('The first bytes of the answer, or what went wrong'),
 })
 
-export const replayAnswerSchema = replayRowSchema
-  .pick({ replay_id: true, from_sequence: true, to_sequence: true, only: true })
-  .extend({ deliveries: count.describe('How many that are') })
-
-const results = Object.fromEntries(DELIVERY_RESULTS.map((result) => [result, count])) as Record<
-  DeliveryResult,
-  typeof count
->
+export const recoveryAnswerSchema = z.object({
+  deliveries: count.describe('How many that were given up are tried again'),
+})
 
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
@@ -165,7 +136,6 @@ const attemptSchema = z.object({
   detail: z.string().nullable().describe('First bytes of the answer, or what went wrong'),
   body_sha256: z.string().nullable(),
   next_at: instant.nullable().describe('When it is tried again'),
-  replay_id: z.uuid().nullable(),
 })
 
 export type AttemptAnswer = z.infer<typeof attemptSchema>
@@ -173,13 +143,6 @@ export type AttemptAnswer = z.infer<typeof attemptSchema>
 export const attemptsAnswerSchema = z.object({
   attempts: z.array(attemptSchema).describe('Newest first'),
   next: nextSchema,
-})
-
-export const daysAnswerSchema = z.object({
-  days: z
-    .array(z.object({ date: z.iso.date(), ...results }))
-    .describe('Attempts by what came of them, newest day first; a day without one is all zeros'),
-  is_complete: z.boolean().describe('False where so much was recorded that the older days may lack attempts'),
 })
 
 export const retriesAnswerSchema = z.object({
@@ -197,17 +160,7 @@ export const retriesAnswerSchema = z.object({
   ),
 })
 
-export const deliveryAnswerSchema = z.object({
-  delivery_id: z.uuid(),
-  sequence,
-  event: z.enum(SIGNAL_TYPES),
-  body: z.string().describe('The exact text that was sent'),
-  body_sha256: z.string(),
-  attempts: z.array(attemptSchema).describe('Oldest first'),
-  is_complete: z.boolean().describe('False where so much was recorded since that the newest may be missing'),
-})
-
-/** Bodies of deliveries that were sent or are due. */
+/** Bodies of deliveries that were tried. */
 export const eventsAnswerSchema = z.object({
   events: z.array(
     z.object({
@@ -219,21 +172,4 @@ export const eventsAnswerSchema = z.object({
     }),
   ),
   next: nextSchema,
-})
-
-export const dryRunAnswerSchema = z.object({
-  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
-  rows: z
-    .array(
-      z.object({
-        event_id: z.uuid(),
-        position: positionSchema,
-        at: instant,
-        data: z.record(z.string(), z.json()),
-      }),
-    )
-    .describe('The first of them'),
-  scanned: count.describe('Events that were looked at'),
-  next: positionSchema.nullable().describe('Give it as `from` to go on; null where all was looked at'),
-  warnings: z.array(z.string()),
 })

@@ -28,20 +28,4 @@ export const WEBHOOK_ERRORS = defineErrors({
     message: 'The operator of this service stopped the subscription.',
     nextStep: 'Ask the operator to allow it again; until then it can be shown, changed and deleted.',
   },
-  replay_unknown: {
-    status: 404,
-    message: 'The subscription has no replay with this id among its latest.',
-    nextStep: 'Check the id; `replays` of `GET /api/webhooks/:id` lists them.',
-  },
-  delivery_unknown: {
-    status: 404,
-    message: 'The subscription has no delivery with this id.',
-    nextStep: 'Check the id; `GET /api/webhooks/:id/deliveries` lists them.',
-  },
-  delivery_withheld: {
-    status: 409,
-    message: 'What this delivery says is not shown while its window is open.',
-    nextStep:
-      'Let your endpoint take deliveries: those that it misses from then on can be pulled. Or ask again when the window has closed.',
-  },
 })

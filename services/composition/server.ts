@@ -60,7 +60,6 @@ import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
 import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from '../http/routes/x402-payments.ts'
 import { useRateLimits } from '../http/use-rate-limits.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
-import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
@@ -94,7 +93,7 @@ export interface ServerOptions
         Pick<OwnPaymentRoutesOptions, 'paymentAdmin'>)
     | undefined
   readonly knowledge?: (KnowledgeRoutesOptions & Omit<DocsRoutesOptions, 'frame'>) | undefined
-  readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
+  readonly webhooks?: (WebhookService & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly newId: () => string
@@ -269,8 +268,7 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
 
 /** Routes of accounts, payments, the documentation, webhooks and agents, and the pages over them. */
 async function registerCallers(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
-  const { accounts, payments, knowledge, webhooks: given } = options
-  const webhooks = given && { ...given, looks: createWebhookLooks() }
+  const { accounts, payments, knowledge, webhooks } = options
   const all = { ...options, ...edge }
   if (accounts !== undefined) {
     const routes = [accountRoutes, operatorAccountRoutes, appRoutes, oauthRoutes] as const

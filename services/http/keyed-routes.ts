@@ -14,8 +14,8 @@ interface Shapes {
 }
 type Given<Part> = Part extends z.ZodType ? z.output<Part> : unknown
 
-/** The account of a request's key, and the request. */
-type Keyed = ReturnType<typeof callerAs> & { readonly asker: FastifyReply }
+/** The account of a request's key. */
+type Keyed = ReturnType<typeof callerAs>
 
 /** A function that adds routes to an app which take a key: each answers what its act does for the key's account. */
 export function keyedRoutes(app: FastifyInstance, identify: Identify) {
@@ -36,7 +36,7 @@ export function keyedRoutes(app: FastifyInstance, identify: Identify) {
       const { headers, id, params, query, body } = request
       const caller = callerAs(await identify(sentCredential(headers)), id)
       const asked = Object.assign({}, params, query, body) as Parameters<typeof act>[1]
-      const answer = await act({ ...caller, asker: reply }, asked)
+      const answer = await act(caller, asked)
       assert(!reply.sent, 'an answer is sent once')
       return reply.code(status).send(answer)
     }

@@ -3,58 +3,37 @@ import { assert } from '../../contracts/assert.ts'
 import type { Origin } from '../../contracts/event.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
 import type { eventsAnswerSchema } from '../../contracts/webhook-answers.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
   type ChangeRequest,
   type DeliveryQueries,
-  filterWarnings,
-  readFilter,
-  type SignalCoverage,
   type Subscriptions,
   type SubscriptionView,
 } from '../webhooks/index.ts'
 import {
   type AttemptsQuery,
   type createSchema,
-  type DaysQuery,
-  type DryRunRequest,
   type EventsQuery,
   type listQuery,
   type ResumeRequest,
-  type replaySchema,
-  replayWindow,
   type TestRequest,
 } from './routes/webhook-requests.ts'
-import {
-  toAttempt,
-  toCancelledAnswer,
-  toReplayAnswer,
-  toRetry,
-  toSubscriptionAnswer,
-  toTestAnswer,
-} from './webhook-answers.ts'
-import type { Asker, WebhookLooks } from './webhook-looks.ts'
+import { toAttempt, toRetry, toSubscriptionAnswer, toTestAnswer } from './webhook-answers.ts'
 
 export interface WebhookService extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
   readonly queries: DeliveryQueries
   /** Finds the account of a request by its credential. */
   readonly identify: Identify
-  /** One for all routes and tools. */
-  readonly looks: WebhookLooks
-  readonly coverage: () => SignalCoverage
-  /** Checks how an address is written. @throws ServiceError `url_refused` */
-  readonly checkUrl: (url: string) => unknown
 }
 
-/** The account whose key came with a request, and the request that waits. */
+/** The account whose key came with a request. */
 export interface WebhookOwner {
   readonly accountId: string
   readonly origin: Origin
-  readonly asker: Asker
 }
 
 interface One {
@@ -69,14 +48,8 @@ export const webhookActs = (service: WebhookService) => ({
   ...deliveryActs(service),
 })
 
-const lookWith =
-  ({ looks }: WebhookService) =>
-  <Answer>({ accountId, asker }: WebhookOwner, work: () => Promise<Answer>) =>
-    looks.look(accountId, asker, work)
-
 function subscriptionActs(service: WebhookService) {
   const { subscriptions, now } = service
-  const look = lookWith(service)
   const shown = (view: SubscriptionView) =>
     toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
   return {
@@ -85,13 +58,11 @@ function subscriptionActs(service: WebhookService) {
       assert(made.secret !== '', 'a webhook that is made has a secret')
       return { ...shown(made), secret: made.secret }
     },
-    list: (owner: WebhookOwner, asked: z.output<typeof listQuery>) =>
-      look(owner, async () => {
-        const { rows, next, needsReview } = await subscriptions.list(owner.accountId, asked)
-        return { webhooks: rows.map(shown), needs_review: needsReview, next }
-      }),
-    show: async (owner: WebhookOwner, { id }: One) =>
-      shown(await look(owner, () => subscriptions.show(owner.accountId, id))),
+    list: async ({ accountId }: WebhookOwner, asked: z.output<typeof listQuery>) => {
+      const { rows, next, needsReview } = await subscriptions.list(accountId, asked)
+      return { webhooks: rows.map(shown), needs_review: needsReview, next }
+    },
+    show: async ({ accountId }: WebhookOwner, { id }: One) => shown(await subscriptions.show(accountId, id)),
     change: async ({ accountId, origin }: WebhookOwner, { id, ...change }: One & ChangeRequest) =>
       shown(await subscriptions.change(accountId, id, change, origin)),
     remove: async ({ accountId, origin }: WebhookOwner, { id }: One) => {
@@ -111,81 +82,27 @@ function subscriptionActs(service: WebhookService) {
     },
     test: async ({ accountId }: WebhookOwner, { id, event }: One & TestRequest) =>
       toTestAnswer(await subscriptions.test(accountId, id, event)),
-    replay: async (owner: WebhookOwner, { id, ...window }: One & z.output<typeof replaySchema>) => {
-      const { accountId, origin } = owner
-      const ask = () => subscriptions.replay(accountId, id, replayWindow(window), origin)
-      return toReplayAnswer(await look(owner, ask))
-    },
-    cancelReplay: async (
+    recover: async (
       { accountId, origin }: WebhookOwner,
-      { id, replay_id: replayId }: One & { readonly replay_id: string },
-    ) => toCancelledAnswer(await subscriptions.cancelReplay(accountId, id, replayId, origin), replayId),
+      { id, since }: One & { readonly since: string },
+    ) => ({ deliveries: await subscriptions.recover(accountId, id, Date.parse(since), origin) }),
   }
 }
 
-function deliveryActs(service: WebhookService) {
-  const { subscriptions, queries, looks, now, coverage, checkUrl } = service
-  const look = lookWith(service)
+function deliveryActs({ subscriptions, queries }: WebhookService) {
   return {
-    attempts: (owner: WebhookOwner, { id, ...query }: One & AttemptsQuery) =>
-      look(owner, async () => {
-        const subscription = await subscriptions.find(owner.accountId, id)
-        const { rows, next } = await queries.attempts(subscription, query)
-        return { attempts: (await subscriptions.openAttempts(subscription, rows)).map(toAttempt), next }
-      }),
-    days: (owner: WebhookOwner, { id, days: asked }: One & DaysQuery) =>
-      look(owner, async () => {
-        const { subscriptionId } = await subscriptions.find(owner.accountId, id)
-        const { days, isComplete } = await queries.days(subscriptionId, { now: now(), days: asked })
-        return { days: [...days], is_complete: isComplete }
-      }),
-    delivery: (owner: WebhookOwner, { id, delivery_id: delivery }: One & { readonly delivery_id: string }) =>
-      look(owner, async () => {
-        const subscription = await subscriptions.find(owner.accountId, id)
-        const found = await queries.show(subscription, delivery)
-        return {
-          delivery_id: found.deliveryId,
-          sequence: found.sequence,
-          event: found.signal.type,
-          body: found.body.toString('utf8'),
-          body_sha256: found.bodySha256,
-          attempts: (await subscriptions.openAttempts(subscription, found.attempts)).map(toAttempt),
-          is_complete: found.isComplete,
-        }
-      }),
-    retries: (owner: WebhookOwner, { id }: One) =>
-      look(owner, async () => {
-        const open = await queries.open(await subscriptions.find(owner.accountId, id))
-        return { retries: open.map(toRetry) }
-      }),
-    events: (owner: WebhookOwner, { id, ...query }: One & EventsQuery) =>
-      look(owner, async () => {
-        const { rows, next } = await queries.missed(await subscriptions.find(owner.accountId, id), query)
-        return { events: rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody), next }
-      }),
-    dryRun: async (
-      { accountId, asker }: WebhookOwner,
-      { from, to, limit, url, ...fields }: DryRunRequest,
-    ) => {
-      if (url !== undefined) checkUrl(url)
-      const filter = readFilter(fields)
-      const run = await looks.dryRun(accountId, asker, async () => {
-        const after = await subscriptions.positionOf('from', from ?? isoTime(now() - DAY_MS))
-        const upTo = to === undefined ? undefined : await subscriptions.positionOf('to', to)
-        return queries.dryRun(filter, { after, upTo, limit })
-      })
-      return {
-        matched: run.matched,
-        rows: run.rows.map(({ eventId, position, at, data }) => ({
-          event_id: eventId,
-          position,
-          at: isoTime(at),
-          data: data as EventBody['data'],
-        })),
-        scanned: run.scanned,
-        next: run.next,
-        warnings: filterWarnings(filter, coverage()),
-      }
+    attempts: async ({ accountId }: WebhookOwner, { id, ...query }: One & AttemptsQuery) => {
+      const subscription = await subscriptions.find(accountId, id)
+      const { rows, next } = await queries.attempts(id, query)
+      return { attempts: (await subscriptions.openAttempts(subscription, rows)).map(toAttempt), next }
+    },
+    retries: async ({ accountId }: WebhookOwner, { id }: One) => {
+      const open = await queries.open(await subscriptions.find(accountId, id))
+      return { retries: open.map(toRetry) }
+    },
+    events: async ({ accountId }: WebhookOwner, { id, ...query }: One & EventsQuery) => {
+      const { rows, next } = await queries.missed(await subscriptions.find(accountId, id), query)
+      return { events: rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody), next }
     },
   }
 }

@@ -1,4 +1,3 @@
-import { assert } from '../../contracts/assert.ts'
 import type { OpenDelivery } from '../../contracts/delivery-events.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type {
@@ -10,7 +9,6 @@ import {
   currentFilter,
   nextAttemptAt,
   type OpenedAttempt,
-  type RequestedReplay,
   type Subscriptions,
   type SubscriptionView,
   toFilterFields,
@@ -19,30 +17,8 @@ import {
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
 
-function toReplayRow(
-  { replayId, fromSequence, toSequence, only, deliveries, requestedAt, cancelledAt }: RequestedReplay,
-  { replays }: SubscriptionView['deliveries'],
-): SubscriptionAnswer['replays'][number] {
-  const { through = 0, delivered = 0, exhausted = 0 } = replays.get(replayId) ?? {}
-  const state = through >= toSequence ? 'done' : cancelledAt === null ? 'under_way' : 'cancelled'
-  return {
-    replay_id: replayId,
-    from_sequence: fromSequence,
-    to_sequence: toSequence,
-    only,
-    deliveries,
-    delivered,
-    exhausted,
-    through,
-    state,
-    is_done: state !== 'under_way',
-    requested_at: isoTime(requestedAt),
-    cancelled_at: timeOrNull(cancelledAt),
-  }
-}
-
-const toState = ({ subscription, deliveries, at: readAt, lag }: SubscriptionView) => {
-  const { state, reason, stateSince, createdAt, replays } = subscription
+const toState = ({ subscription, deliveries, at: readAt }: SubscriptionView) => {
+  const { state, reason, stateSince, createdAt } = subscription
   const { cursor, open, counts } = deliveries
   return {
     // Views are of those that are not removed.
@@ -51,14 +27,12 @@ const toState = ({ subscription, deliveries, at: readAt, lag }: SubscriptionView
     state_since: isoTime(stateSince),
     created_at: isoTime(createdAt),
     cursor: { position: cursor.after, sequence: cursor.sequence },
-    lag: lag && { signals: lag.signals, is_more: lag.isMore },
     last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,
     retries_open: open.size,
     next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
     counts,
-    replays: replays.map((replay) => toReplayRow(replay, deliveries)),
   }
 }
 
@@ -103,7 +77,6 @@ export const toAttempt = (attempt: OpenedAttempt): AttemptAnswer => ({
   detail: attempt.detail,
   body_sha256: attempt.bodySha256,
   next_at: timeOrNull(attempt.nextAt),
-  replay_id: attempt.replayId,
 })
 
 export const toRetry = (open: OpenDelivery) => ({
@@ -126,17 +99,3 @@ export const toTestAnswer = (sample: Awaited<ReturnType<Subscriptions['test']>>)
   latency_ms: sample.outcome.durationMs,
   detail: sample.outcome.detail,
 })
-
-export const toReplayAnswer = (asked: Awaited<ReturnType<Subscriptions['replay']>>) => ({
-  replay_id: asked.replayId,
-  from_sequence: asked.fromSequence,
-  to_sequence: asked.toSequence,
-  only: asked.only,
-  deliveries: asked.deliveries,
-})
-
-export function toCancelledAnswer(view: SubscriptionView, replayId: string) {
-  const replay = toState(view).replays.find((one) => one.replay_id === replayId)
-  assert(replay !== undefined, 'a replay that was cancelled is shown', replayId)
-  return replay
-}

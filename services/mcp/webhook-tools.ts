@@ -7,8 +7,7 @@ import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
-  replayAnswerSchema,
-  replayRowSchema,
+  recoveryAnswerSchema,
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
   testAnswerSchema,
@@ -18,8 +17,7 @@ import {
   createSchema,
   hasSinceWhereAsked,
   listQuery,
-  replayParams,
-  replaySchema,
+  recoverFields,
   resumeFields,
   rotateFields,
   SINCE_FAULT,
@@ -54,14 +52,6 @@ const subscription = subscriptionAnswerSchema
 const id = z.string().pipe(subscriptionParams.shape.id)
 const one = z.strictObject({ id })
 const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
-
-const { exchange, timeframe, coin } = attemptsQuery.shape
-/** Fields whose choices and words stand in the list of tools already. */
-const brief = {
-  exchange: z.string().pipe(exchange.unwrap()).optional(),
-  timeframe: z.string().pipe(timeframe.unwrap()).optional(),
-  coin: z.string().pipe(coin.unwrap()).optional(),
-}
 
 const define = <Request extends z.ZodType>(
   tool: Omit<WebhookTool, 'request' | 'act'> & {
@@ -98,7 +88,7 @@ export const WEBHOOK_TOOLS = {
   }),
   get_webhook: define({
     title: 'One webhook',
-    description: 'A webhook with its filter, state, counts, and how many signals wait.',
+    description: 'A webhook with its filter, state and counts.',
     request: one,
     response: subscription,
     effect: LOOKS,
@@ -151,7 +141,7 @@ export const WEBHOOK_TOOLS = {
   list_webhook_deliveries: define({
     title: 'Deliveries of a webhook',
     description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
-    request: attemptsQuery.extend({ id, limit: rows, ...brief }),
+    request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
       next: attemptsAnswerSchema.shape.next,
@@ -159,22 +149,13 @@ export const WEBHOOK_TOOLS = {
     effect: LOOKS,
     act: (acts, owner, asked) => acts.attempts(owner, asked),
   }),
-  replay_webhook_deliveries: define({
-    title: 'Replay deliveries of a webhook',
-    description: 'Sends deliveries of a webhook again: all, or only those that failed.',
-    request: z.strictObject({ id, window: replaySchema }),
-    response: replayAnswerSchema,
-    effect: ADDS,
-    act: (acts, owner, asked) => acts.replay(owner, { id: asked.id, ...asked.window }),
-  }),
-  cancel_webhook_replay: define({
-    title: 'Cancel a replay',
-    description:
-      'Ends a replay of a webhook: nothing more of it is sent, and the answer says how far it came.',
-    request: replayParams.extend({ id }),
-    response: replayRowSchema,
+  recover_webhook: define({
+    title: 'Try again what a webhook gave up',
+    description: 'Tries deliveries of a webhook again that were given up since an instant.',
+    request: z.strictObject({ id, ...recoverFields }),
+    response: recoveryAnswerSchema,
     effect: SETS,
-    act: (acts, owner, asked) => acts.cancelReplay(owner, asked),
+    act: (acts, owner, asked) => acts.recover(owner, asked),
   }),
 } as const satisfies Record<string, WebhookTool>
 
@@ -190,11 +171,10 @@ export const webhookTools = (service: WebhookService): FreeTools => {
   const acts = webhookActs(service)
   return new Map(
     Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
-      const run: FreeTool['run'] = async ({ request, authorization, requestId }, gone) => {
+      const run: FreeTool['run'] = async ({ request, authorization, requestId }) => {
         const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
         const asked = toolArguments(name, tool.request, request)
-        const owner = { accountId, origin, asker: gone() }
-        return { body: await tool.act(acts, owner, asked), isReplay: false }
+        return { body: await tool.act(acts, { accountId, origin }, asked), isReplay: false }
       }
       const hints = { openWorldHint: true, ...tool.effect }
       return [name, { ...tool, hints, failure: 'internal_error', run }]

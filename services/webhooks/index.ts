@@ -19,19 +19,16 @@ export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
 export { Matcher } from './signals/matcher.ts'
-export type { RequestedReplay } from './state/subscription-state.ts'
 export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
 export type { ChangeRequest } from './subscriptions/change-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
   filterChangeSchema,
   filterFields,
-  readFilter,
   sendingFields,
   toFilterFields,
   toSendingFields,
 } from './subscriptions/filter-request.ts'
-export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {

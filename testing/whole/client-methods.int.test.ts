@@ -31,8 +31,7 @@ const REACHED: Readonly<Record<string, string>> = {
   rotateWebhookSecret: 'rotateWebhookSecret',
   testWebhook: 'testWebhook',
   webhookAttempts: 'listWebhookDeliveries',
-  replayWebhook: 'replayWebhookDeliveries',
-  cancelWebhookReplay: 'cancelWebhookReplay',
+  recoverWebhook: 'recoverWebhook',
   replayVerdicts: 'replay',
   followVerdicts: 'follow',
   logProof: 'proof',
@@ -64,8 +63,7 @@ const CALLS: Readonly<Record<string, object>> = {
   rotateWebhookSecret: { ...one, overlap_hours: 2 },
   testWebhook: one,
   listWebhookDeliveries: { ...one, limit: 3 },
-  replayWebhookDeliveries: { ...one, window: { from_sequence: 1, to_sequence: 2 } },
-  cancelWebhookReplay: { ...one, replay_id: 'c' },
+  recoverWebhook: { ...one, since: '2026-01-01T00:00:00Z' },
   markets: { coin: ['BTC', 'ETH'], is_monitored: true, exchange: null },
   bars: { ...series, ...span },
   trackRecord: { group_by: 'series' },
@@ -85,11 +83,8 @@ const CALLS: Readonly<Record<string, object>> = {
   issueKey: { label: 'bot' },
   revokeKey: one,
   changeWebhook: { ...one, min_strength: 70 },
-  webhookDelivery: { ...one, delivery_id: 'e' },
-  webhookDays: { ...one, days: 2 },
   webhookRetries: one,
   webhookEvents: { ...one, after: '41' },
-  dryRunWebhook: { events: ['trade_call'], ...span },
 }
 const ONCE = Object.entries(WEBHOOK_TOOLS)
   .filter(([, { effect }]) => !('readOnlyHint' in effect || 'idempotentHint' in effect))

@@ -70,8 +70,7 @@ interface Free {
   readonly rotate_webhook_secret: typeof webhooks.rotatedSecretAnswerSchema
   readonly test_webhook: typeof webhooks.testAnswerSchema
   readonly list_webhook_deliveries: typeof webhooks.attemptsAnswerSchema
-  readonly replay_webhook_deliveries: typeof webhooks.replayAnswerSchema
-  readonly cancel_webhook_replay: typeof webhooks.replayRowSchema
+  readonly recover_webhook: typeof webhooks.recoveryAnswerSchema
 }
 type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
 type IsRow = VerdictRow extends Verdict ? true : false

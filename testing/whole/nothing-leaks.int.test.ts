@@ -290,15 +290,11 @@ async function useWebhooks(key: string): Promise<void> {
   await ask(`${one}/test`, { bearer: key, body: {} })
   note('next secret of a webhook', read(await ask(`${one}/rotate-secret`, { bearer: key, body: {} })).secret)
   for (const what of ['pause', 'resume']) await ask(`${one}/${what}`, { bearer: key, body: {} })
-  await ask(`${one}/replay`, { bearer: key, body: { from: new Date(Date.now() - 3_600_000).toISOString() } })
-  for (const path of [
-    '/api/webhooks',
-    one,
-    `${one}/deliveries`,
-    `${one}/retries`,
-    `${one}/days`,
-    `${one}/events`,
-  ])
+  await ask(`${one}/recover`, {
+    bearer: key,
+    body: { since: new Date(Date.now() - 3_600_000).toISOString() },
+  })
+  for (const path of ['/api/webhooks', one, `${one}/deliveries`, `${one}/retries`, `${one}/events`])
     await ask(path, { bearer: key })
   const stop = { reason: 'complaints' }
   for (const path of ['/operator/webhooks', `/operator/webhooks/${String(id)}`])

@@ -248,7 +248,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
   })
   const subscriptions = createSubscriptions({
     store,
-    looking: store,
     owners,
     index,
     idOf,

@@ -51,7 +51,7 @@ GIVEN_UP_STEP = (
 )
 LOST_STEP = "Ask whether the change was made, and send it again where it was not."
 # Tools that act again with each call: where an answer was lost, nobody but you can decide.
-ONCE = {"create_webhook", "rotate_webhook_secret", "test_webhook", "replay_webhook_deliveries"}
+ONCE = {"create_webhook", "rotate_webhook_secret", "test_webhook"}
 RECONNECT_SECONDS = 1
 # Longer than any list of the service.
 MOST_PAGES = 10_000
@@ -307,14 +307,12 @@ class WebhookSubscription(TypedDict):
     state_since: str
     created_at: str
     cursor: dict
-    lag: Optional[dict]
     last_attempt_at: Optional[str]
     last_success_at: Optional[str]
     failures_in_a_row: int
     retries_open: int
     next_attempt_at: Optional[str]
     counts: Dict[str, int]
-    replays: List[dict]
     secrets_signing: int
     warnings: List[str]
 
@@ -393,7 +391,7 @@ class SignalClient:
         return self.call("list_webhooks", **request)
 
     def get_webhook(self, id) -> WebhookSubscription:
-        """One subscription, and how many signals wait for it."""
+        """One subscription, and how it stands."""
         return self.call("get_webhook", id=id)
 
     def delete_webhook(self, id) -> Dict[str, Any]:
@@ -417,16 +415,12 @@ class SignalClient:
         return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
-        """Attempts, newest first: after, limit, result, exchange, coin, timeframe, event, call, regime."""
+        """Attempts, newest first: after, limit, result."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
-    def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
-        """Sends deliveries again: {"from_sequence", "to_sequence"} or {"from", "to"}, with "only": "failed" or "all"."""
-        return self.call("replay_webhook_deliveries", id=id, window=window)
-
-    def cancel_webhook_replay(self, id, replay_id) -> Dict[str, Any]:
-        """Ends a replay before its end."""
-        return self.call("cancel_webhook_replay", id=id, replay_id=replay_id)
+    def recover_webhook(self, id, since) -> Dict[str, Any]:
+        """Tries again what a webhook gave up since an instant."""
+        return self.call("recover_webhook", id=id, since=since)
 
     def markets(self, **query) -> Dict[str, Any]:
         """Coins and timeframes that can be asked for: exchange, coin, after, limit."""
@@ -530,26 +524,13 @@ class SignalClient:
         """Changes the filter of a subscription, for signals from now on."""
         return self._route("PATCH /api/webhooks/:id", dict(change, id=id))
 
-    def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
-        """One delivery: its exact body, and all attempts."""
-        return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
-
-    def webhook_days(self, id, **query) -> Dict[str, Any]:
-        """Attempts counted by UTC day and by what came of them: days, up to 31."""
-        return self._route("GET /api/webhooks/:id/days", dict(query, id=id))
-
     def webhook_retries(self, id) -> Dict[str, Any]:
         """Deliveries that wait for another try."""
         return self._route("GET /api/webhooks/:id/retries", {"id": id})
 
     def webhook_events(self, id, **query) -> Dict[str, Any]:
-        """Pulls what was sent or is due, after a number: after, limit."""
+        """Pulls what was tried, after a number: after, limit."""
         return self._route("GET /api/webhooks/:id/events", dict(query, id=id))
-
-    def dry_run_webhook(self, events, start=None, end=None, **body) -> Dict[str, Any]:
-        """What a filter would have sent in the past."""
-        fields = {"events": events, "from": start, "to": end, **body}
-        return self._route("POST /api/webhooks/dry-run", {name: v for name, v in fields.items() if v is not None})
 
     def get(self, path, **query) -> Any:
         """An answer of the service as JSON; `/openapi.json` names the paths. `start` and `end` are its `from` and `to`."""

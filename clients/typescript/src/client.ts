@@ -140,8 +140,7 @@ const TOOLS: Readonly<Record<keyof Tools, 'again' | 'once'>> = {
   rotate_webhook_secret: 'once',
   test_webhook: 'once',
   list_webhook_deliveries: 'again',
-  replay_webhook_deliveries: 'once',
-  cancel_webhook_replay: 'again',
+  recover_webhook: 'again',
 }
 
 /** Calls of tools, each charged once however often it is sent. */

@@ -68,17 +68,10 @@ interface DeliverySearch {
   readonly after?: string
   readonly limit?: number
   readonly result?: string
-  readonly exchange?: string
-  readonly coin?: string
-  readonly timeframe?: Timeframe
-  readonly event?: Signal
-  readonly call?: 'BUY' | 'SELL'
-  readonly regime?: Regime
 }
 
 type Signal = 'trade_call' | 'regime_shift' | 'scan_digest'
 type Cadence = '1h' | '4h' | '1d'
-type Scope = 'all' | 'failed'
 
 /** The signals that a subscription sends; null is as if a field was left out. */
 export interface WebhookFilter {
@@ -109,22 +102,6 @@ export interface NewWebhookRequest extends WebhookFilter {
   readonly start?: string
 }
 
-/** A replay of deliveries, and how far it has come. */
-export interface WebhookReplay {
-  readonly replay_id: string
-  readonly from_sequence: number
-  readonly to_sequence: number
-  readonly only: Scope
-  readonly deliveries: number
-  readonly delivered: number
-  readonly exhausted: number
-  readonly through: number
-  readonly state: 'under_way' | 'done' | 'cancelled'
-  readonly is_done: boolean
-  readonly requested_at: string
-  readonly cancelled_at: string | null
-}
-
 /** A subscription as its owner sees it. */
 export interface WebhookSubscription {
   readonly id: string
@@ -147,8 +124,6 @@ export interface WebhookSubscription {
   readonly state_since: string
   readonly created_at: string
   readonly cursor: { readonly position: string; readonly sequence: number }
-  /** Signals that wait; null in lists and in answers to changes. */
-  readonly lag: { readonly signals: number; readonly is_more: boolean } | null
   readonly last_attempt_at: string | null
   readonly last_success_at: string | null
   readonly failures_in_a_row: number
@@ -160,7 +135,6 @@ export interface WebhookSubscription {
     readonly exhausted: number
     readonly skipped: number
   }
-  readonly replays: readonly WebhookReplay[]
   readonly secrets_signing: number
   readonly warnings: readonly string[]
 }
@@ -179,7 +153,6 @@ export interface WebhookAttempt {
   readonly detail: string | null
   readonly body_sha256: string | null
   readonly next_at: string | null
-  readonly replay_id: string | null
 }
 
 interface One {
@@ -236,20 +209,9 @@ export interface FreeTools {
     readonly request: One & DeliverySearch
     readonly answer: { readonly attempts: readonly WebhookAttempt[]; readonly next: string | null }
   }
-  readonly replay_webhook_deliveries: {
-    readonly request: One & {
-      readonly window:
-        | { readonly from_sequence: number; readonly to_sequence: number; readonly only?: Scope }
-        | { readonly from: string; readonly to?: string; readonly only?: Scope }
-    }
-    readonly answer: Pick<
-      WebhookReplay,
-      'replay_id' | 'from_sequence' | 'to_sequence' | 'only' | 'deliveries'
-    >
-  }
-  readonly cancel_webhook_replay: {
-    readonly request: One & { readonly replay_id: string }
-    readonly answer: WebhookReplay
+  readonly recover_webhook: {
+    readonly request: One & { readonly since: string }
+    readonly answer: { readonly deliveries: number }
   }
 }
 

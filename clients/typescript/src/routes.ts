@@ -21,11 +21,8 @@ export const ROUTES = {
   issueKey: 'POST /api/keys',
   revokeKey: 'DELETE /api/keys/:id',
   changeWebhook: 'PATCH /api/webhooks/:id',
-  webhookDelivery: 'GET /api/webhooks/:id/deliveries/:delivery_id',
-  webhookDays: 'GET /api/webhooks/:id/days',
   webhookRetries: 'GET /api/webhooks/:id/retries',
   webhookEvents: 'GET /api/webhooks/:id/events',
-  dryRunWebhook: 'POST /api/webhooks/dry-run',
 } as const satisfies Readonly<Record<string, `${Method} /${string}`>>
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'

@@ -4,7 +4,7 @@ import { SignalRefusal } from './refusal.ts'
 /** The body of a delivery that is known to be genuine. */
 export interface Webhook {
   readonly event: string
-  /** The same over all tries and replays: remember by it what was done. */
+  /** The same over all tries: remember by it what was done. */
   readonly delivery_id: string
   readonly created_at: string
   /** From 1 without gaps, per subscription; absent in tests. */

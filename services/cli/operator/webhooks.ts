@@ -58,14 +58,14 @@ const allowCommand = changeCommand('allow', {
 })
 
 function linesOf(webhook: OperatorSubscription): string {
-  const { state, reason, state_since: since, cursor, lag, counts } = webhook
+  const { state, reason, state_since: since, cursor, counts } = webhook
   const lines = [
     `subscription  ${webhook.id}`,
     `account       ${webhook.account_id}`,
     `sends to      ${webhook.origin ?? 'an address that nobody can read any more'}`,
     `events        ${webhook.events.join(', ')}`,
     `state         ${state} since ${since}${reason === null ? '' : `: ${reason}`}`,
-    `cursor        number ${cursor.sequence} behind ${cursor.position}${lag === null ? '' : `; ${lag.signals}${lag.is_more ? ' or more' : ''} signals wait`}`,
+    `cursor        number ${cursor.sequence} behind ${cursor.position}`,
     `delivered     ${counts.delivered}, last at ${webhook.last_success_at ?? 'no time'}`,
     `failures      ${webhook.failures_in_a_row} in a row; ${webhook.retries_open} deliveries wait for another try`,
   ]

@@ -1,12 +1,8 @@
 import { HIGHEST_CONFIDENCE } from '../../../contracts/calling-timeframes.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import { pacedReads } from '../../log/pacer.ts'
 import { createBusyShare } from '../../runtime/async/busy-share.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import {
   createBlockList,
   createDeliveryQueries,
@@ -47,7 +43,6 @@ export function openWebhooks(deps: CallerDeps) {
     wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
   })
   const index = projector && createSubscriptionIndex(projector)
-  const looking = slowReads(store, signal)
   const coverage = coverageOf(deps)
   const subscriptions = createSubscriptions({
     ...common,
@@ -56,7 +51,6 @@ export function openWebhooks(deps: CallerDeps) {
     sender,
     sign,
     coverage,
-    looking,
     mailOwner: (accountId, mail) => deps.accounts.mailOwner(accountId, mail),
     takeUnasked: createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
     checkUrl: (url) => guard.checkReachable(url),
@@ -78,11 +72,9 @@ export function openWebhooks(deps: CallerDeps) {
   })
   const server: NonNullable<ServerOptions['webhooks']> = {
     subscriptions,
-    queries: createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl }),
-    coverage,
+    queries: createDeliveryQueries({ store, marketNow }),
     identify: deps.accounts.identify,
     now: Date.now,
-    checkUrl: (url) => guard.check(url),
   }
   return {
     server,
@@ -123,15 +115,6 @@ const relay = ({ platform: { store, bus }, log }: CallerDeps, signal: AbortSigna
     bus,
     signal,
     report: (error) => log.warn({ reason: reasonOf(error) }, 'the bus does not announce signals'),
-  })
-
-/** Reads of the log for questions about deliveries: with rests, so that they hold up nothing else. */
-const slowReads = (store: EventStore, signal: AbortSignal) =>
-  pacedReads(store, {
-    sliceMs: LIMITS.webhookLookSliceMs,
-    restRatio: LIMITS.webhookLookRestRatio,
-    now: () => performance.now(),
-    sleep: (ms) => sleep(ms, signal),
   })
 
 /** The signals that can come at all, for warnings about filters that let none of them through. */

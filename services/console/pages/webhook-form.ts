@@ -1,15 +1,12 @@
-import type { z } from 'zod'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { dryRunAnswerSchema, SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
+import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { choices, type FormState, input, refusalNote, select, type Typed } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import type { Refusal } from './own-client.ts'
-import { CONFIDENCE_IS, note, table, time, valueText, whole } from './parts.ts'
 
 export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
@@ -17,7 +14,6 @@ export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   scan_digest: 'Digests of a scan',
 }
 
-const anyOf = (values: readonly string[]) => [['', 'all'] as const, ...same(values)]
 const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
 
 /** Fields of a filter, as a subscription is made with them. */
@@ -79,22 +75,9 @@ export function sendingOf(typed: Typed): JsonObject {
   }
 }
 
-export interface SoughtAttempts {
-  readonly result?: string | undefined
-  readonly exchange?: string | undefined
-  readonly coin?: string | undefined
-  readonly timeframe?: string | undefined
-}
-
-/** Looks for deliveries by their outcome and by fields of their event. */
-export function soughtForm(path: string, sought: SoughtAttempts): Html {
-  const state = { typed: { ...sought } }
-  return html`<form method="get" action="${path}#deliveries" class="row noprint">${select(state, 'result', RESULTS, { label: 'Attempts that ended' })}
-${select(state, 'exchange', anyOf(EXCHANGES), { label: 'Exchange' })}
-${input(state, 'coin', { label: 'Coin', isCode: true, maxLength: LIMITS.nameCharacters })}
-${select(state, 'timeframe', anyOf(TIMEFRAMES), { label: 'Timeframe' })}
-<button type="submit">Show</button></form>`
-}
+/** Shows the attempts that ended in one way, or all. */
+export const resultForm = (path: string, result: string | undefined): Html =>
+  html`<form method="get" action="${path}#deliveries" class="row noprint">${select({ typed: { result } }, 'result', RESULTS, { label: 'Attempts that ended' })}<button type="submit">Show</button></form>`
 
 const RESULTS = [
   ['', 'all'],
@@ -104,38 +87,8 @@ const RESULTS = [
   ['skipped', 'skipped by a move of the cursor'],
 ] as const
 
-export type DryRun = z.infer<typeof dryRunAnswerSchema>
-
-/** The signals that a filter would have sent in the last day. */
-export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
-  const { trade_call: calls = 0, regime_shift: shifts = 0, scan_digest: digests = 0 } = run?.matched ?? {}
-  return html`<div id="dry-run" aria-live="polite">
-${refusal !== undefined && html`<p class="dim">Not yet: ${refusal.message}</p>`}
-${
-  run !== undefined &&
-  html`<p><strong>In the last day: ${whole(calls)} calls, ${whole(shifts)} shifts, ${whole(digests)} digests</strong> whose window has closed.${run.next !== null && ' More was not looked through.'}</p>
-${
-  run.warnings.length > 0 &&
-  note(
-    run.warnings.map((warning) => html`<p>${warning}</p>`),
-    'warn',
-  )
-}
-${
-  run.rows.length > 0 &&
-  table(`The first of them. ${CONFIDENCE_IS}`, run.rows, {
-    Recorded: ({ at }) => time(at),
-    Signal: ({ data }) => valueText(data.type),
-    Series: ({ data }) => `${valueText(data.coin)} ${valueText(data.timeframe)}`,
-    Says: ({ data }) => valueText(data.call ?? data.regime),
-    '#Confidence': ({ data }) => data.confidence !== undefined && `${valueText(data.confidence)} %`,
-  })
-}`
-}</div>`
-}
-
-/** Makes a webhook, and shows before what it would have sent. */
-export function newWebhookPage(state: FormState, run: DryRun | undefined, previewRefusal?: Refusal): Page {
+/** Makes a webhook. */
+export function newWebhookPage(state: FormState): Page {
   return {
     title: 'New webhook',
     at: '/webhooks',
@@ -144,11 +97,11 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
 <h1>New webhook</h1>
 <p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; unless you choose an order, they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
-<div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
+<form method="post" action="/webhooks" class="stack">
 ${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private.', maxLength: 2_048 })}
 ${filterParts(state)}
 <details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate and order</summary>${sendingParts(state)}</details>
-<div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
-</form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,
+<div class="row"><button type="submit" class="main">Create</button></div>
+</form>`,
   }
 }

@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type {
   AttemptAnswer,
   attemptsAnswerSchema,
-  deliveryAnswerSchema,
   eventsAnswerSchema,
   SubscriptionAnswer,
   subscriptionsAnswerSchema,
@@ -12,11 +11,10 @@ import { action, type FormState, input, refusalNote, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
-import { SIGNAL_WORDS, type SoughtAttempts, sendingParts, soughtForm } from './webhook-form.ts'
+import { resultForm, SIGNAL_WORDS, sendingParts } from './webhook-form.ts'
 
 export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>
 export type Attempts = z.infer<typeof attemptsAnswerSchema>
-export type Delivery = z.infer<typeof deliveryAnswerSchema>
 export type Missed = z.infer<typeof eventsAnswerSchema>
 export type TestAnswer = z.infer<typeof testAnswerSchema>
 
@@ -46,7 +44,7 @@ const pathTo = (id: string): Html =>
 export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
 <p class="lead">A webhook sends signals to an address of yours as they are recorded: each BUY and SELL, changes of the regime, and digests of a scan.</p>
 <ul>
-<li>You choose coins, timeframes and signals, and see what would have been sent before you create it.</li>
+<li>You choose coins, timeframes and signals.</li>
 <li>Each delivery is signed and numbered, and tried again for two days; what was not taken you can fetch.</li>
 <li>To your own program: <a href="/docs/webhooks">how they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
 </ul>
@@ -68,7 +66,7 @@ ${
   webhooks.length === 0 && status !== 'all'
     ? html`<p>There is none of these. <a href="/webhooks">Show all</a></p>`
     : webhooks.length === 0
-      ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
+      ? html`<p>There is none yet. <a href="/docs/webhook-receivers">Receivers in Python and TypeScript</a> are ready to run.</p>`
       : table('In the order of their creation', webhooks, {
           ...ENDPOINT,
           Sends: ({ events }) => signalsText(events),
@@ -115,8 +113,8 @@ export interface WebhookLook {
   readonly webhook: SubscriptionAnswer
   readonly attempts: Attempts
   readonly after: string | undefined
-  /** The attempts that are looked for. */
-  readonly sought: SoughtAttempts
+  /** How the attempts that are shown ended; undefined for all. */
+  readonly result: string | undefined
   /** A secret, the one time that it is shown, and why. */
   readonly secret?: { readonly text: string; readonly about: string } | undefined
   readonly tested?: TestAnswer | undefined
@@ -125,7 +123,7 @@ export interface WebhookLook {
 
 /** One webhook: how it is doing, what was sent, and all that can be done with it. */
 export function webhookPage(look: WebhookLook): Page {
-  const { webhook, attempts, secret, tested, state, after, sought } = look
+  const { webhook, attempts, secret, tested, state, after, result } = look
   const path = webhookPath(webhook.id)
   return {
     title: 'Webhook',
@@ -145,11 +143,6 @@ ${
 }
 ${tiles([
   ['Delivered', whole(webhook.counts.delivered), html`last ${instant(webhook.last_success_at)}`],
-  [
-    'Waiting after the cursor',
-    webhook.lag === null ? '—' : `${whole(webhook.lag.signals)}${webhook.lag.is_more ? '+' : ''}`,
-    `the next one is number ${webhook.cursor.sequence}`,
-  ],
   ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at)}`],
   [
     'Given up',
@@ -166,10 +159,10 @@ ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? 
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
-${soughtForm(path, sought)}
-${attemptsPart(webhook.id, attempts, sought)}
-${pager(path, after, attempts.next, { others: { ...sought }, at: '#deliveries' })}
-${replayPart(webhook, state)}
+${resultForm(path, result)}
+${attemptsPart(webhook.id, attempts, result)}
+${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
+${recoverPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
 <p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi.json">all of it</a>.</p>`,
@@ -214,116 +207,40 @@ function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestA
   )
 }
 
-function attemptsPart(id: string, { attempts, next }: Attempts, sought: SoughtAttempts): Html {
+function attemptsPart(id: string, { attempts, next }: Attempts, sought: string | undefined): Html {
   if (attempts.length === 0 && next === null)
-    return Object.values(sought).some((one) => one !== undefined)
+    return sought !== undefined
       ? html`<p>There is no such attempt. <a href="${webhookPath(id)}#deliveries">Show all</a></p>`
       : html`<p>No attempt was made yet.</p>`
   if (attempts.length === 0) return html`<p>None among the newest; go further.</p>`
   return table('Newest first', attempts, {
     When: ({ at }) => time(at, 'second'),
     '#No.': ({ sequence }) => sequence,
-    Result: ({ result, replay_id: replay }) =>
-      html`${tag(result, RESULT_TONES[result])}${replay !== null && ' replay'}`,
+    Result: ({ result }) => tag(result, RESULT_TONES[result]),
     Answer: ({ status, reason }) => status ?? reason,
     '#Try': ({ attempt }) => attempt,
     '#Took': (one) => `${Math.round(one.duration_ms)} ms`,
     'Again at': (one) => instant(one.next_at),
-    Delivery: ({ delivery_id: delivery, sequence, attempt }) =>
-      html`<a href="${webhookPath(id, 'deliveries', delivery)}" aria-label="open delivery ${sequence}, try ${attempt}">open</a>`,
-    'Once more': ({ sequence, attempt }) => resendButton(id, sequence, `, try ${attempt}`),
   })
 }
 
-/** @param where it stands, for who hears the page */
-const resendButton = (id: string, sequence: number, where = ''): Html =>
-  action(`${webhookPath(id)}/resend`, 'Send again', {
-    fields: { sequence: String(sequence) },
-    label: `Send again: delivery ${sequence}${where}`,
-  })
+const recoverPart = (
+  webhook: SubscriptionAnswer,
+  state: FormState,
+): Html => html`<h2 id="recover">Given up</h2>
+<p>What was given up is tried again, with the same ids and bodies.</p>
+<form method="post" action="${webhookPath(webhook.id)}/recover#recover" class="row">
+${input(state, 'since', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
+<button type="submit">Try again</button></form>`
 
-const REPLAY_TONES = { under_way: 'warn', done: 'ok', cancelled: '' } as const
-const SCOPES = [
-  ['failed', 'only what failed'],
-  ['all', 'everything that was tried'],
-] as const
-
-function replayPart(webhook: SubscriptionAnswer, state: FormState): Html {
-  const { replays } = webhook
-  const waits = webhook.state === 'active' ? undefined : REPLAY_WAITS[webhook.state]
-  return html`<h2 id="replay">Send again</h2>
-<p>With the same ids and bodies. What failed is what was tried and never taken; what is still tried, or was never tried, comes by itself.</p>
-<form method="post" action="${webhookPath(webhook.id)}/replay#replay" class="row">
-${input(state, 'from', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
-${select(state, 'only', SCOPES, { label: 'What' })}
-<button type="submit">Send again</button></form>
-${
-  replays.length > 0 &&
-  html`${waits !== undefined && replays.some((one) => one.state === 'under_way') && note(html`<p>${waits}</p>`, 'warn')}${replaysTable(webhook)}<p class="noprint"><a href="${webhookPath(webhook.id)}#replay">Look again</a></p>`
-}`
-}
-
-/** Why a replay does not go on, by the state of its webhook. */
-const REPLAY_WAITS: Readonly<Record<Exclude<SubscriptionAnswer['state'], 'active'>, string>> = {
-  paused: 'Paused: what is to be sent again waits until you resume.',
-  degraded: 'The endpoint fails: what is to be sent again waits until it takes a delivery.',
-  disabled: 'Nothing is sent any more: what is to be sent again waits until you resume.',
-  stopped: 'The operator stopped this webhook: nothing is sent again.',
-}
-
-function replaysTable({ id, replays }: SubscriptionAnswer): Html {
-  return table('The latest, newest first', replays.toReversed(), {
-    'Asked for': (one) => time(one.requested_at, 'second'),
-    What: ({ only }) => (only === 'failed' ? 'what failed' : 'everything'),
-    Numbers: (one) => `${one.from_sequence}–${one.to_sequence}`,
-    Progress: progressText,
-    State: ({ state }) => tag(state.replace('_', ' '), REPLAY_TONES[state]),
-    Cancel: (one) =>
-      one.state === 'under_way' &&
-      action(`${webhookPath(id)}/cancel-replay`, 'Cancel', {
-        fields: { replay_id: one.replay_id },
-        label: `Cancel the replay of ${one.from_sequence} to ${one.to_sequence}`,
-      }),
-  })
-}
-
-function progressText({ state, deliveries, delivered, exhausted }: SubscriptionAnswer['replays'][number]) {
-  // Deliveries that were taken meanwhile are not sent, so the count may end below what was asked for.
-  const shown = state === 'done' ? deliveries : Math.min(deliveries, delivered + exhausted)
-  return html`<progress max="${deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(delivered)} of ${whole(deliveries)} taken${exhausted > 0 && `, ${whole(exhausted)} given up`}`
-}
-
-/** One delivery: the timeline of its attempts and the exact body. */
-export function deliveryPage(id: string, delivery: Delivery): Page {
-  const { attempts, body, body_sha256: sha } = delivery
-  return {
-    title: `Delivery ${delivery.sequence}`,
-    ...OWN,
-    body: html`${pathTo(id)}
-<h1>Delivery ${delivery.sequence}</h1>
-<p class="lead">${SIGNAL_WORDS[delivery.event]}; id <code>${delivery.delivery_id}</code></p>
-<p class="noprint">${resendButton(id, delivery.sequence)}</p>
-<h2>Attempts</h2>
-<ol class="timeline">${attempts.map(
-      (one) =>
-        html`<li class="${one.result === 'delivered' ? 'ok' : 'failed'}"><strong>${tag(one.result, RESULT_TONES[one.result])}</strong> ${time(one.at, 'second')}, try ${one.attempt}${one.replay_id !== null && ', a replay'}: ${one.status === null ? (one.reason ?? 'nothing was sent') : `status ${one.status}`} after ${Math.round(one.duration_ms)} ms${one.next_at !== null && html`; again at ${time(one.next_at, 'second')}`}
-${one.detail !== null && one.detail !== '' && html`<pre tabindex="0" role="region" aria-label="What was answered to try ${one.attempt}">${one.detail}</pre>`}</li>`,
-    )}</ol>
-${!delivery.is_complete && html`<p class="dim">So much was recorded since that the newest may be missing.</p>`}
-<h2>Body</h2>
-<p>Exactly these bytes were sent; SHA-256 <code>${sha}</code>. To check your copy: <code>sha256sum body.json</code></p>
-${copyable(body, 'The body')}`,
-  }
-}
-
-/** Deliveries after a number, sent or due. */
+/** Deliveries after a number. */
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {
   return {
     title: 'Missed',
     ...OWN,
     body: html`${pathTo(id)}
 <h1>Pull what was missed</h1>
-<p class="lead">All signals after a number, with the bodies they are sent with, whether they arrived or not.</p>
+<p class="lead">All signals after a number that were tried, with the bodies they are sent with, whether they arrived or not.</p>
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
 ${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`,

@@ -104,18 +104,6 @@ test('what the interface refuses is refused at its field, with what was typed ke
   expect(url.body).toMatch(/id="url-fault"/)
 })
 
-test('what it would have sent is a page, and a part of one to a script', async () => {
-  const fields = [
-    ['events', 'trade_call'],
-    ['timeframes', '1d'],
-  ] as const
-  const page = await post('/webhooks/dry-run', fields)
-  expect(page.body).toContain('<h1>New webhook</h1>')
-  const part = await post('/webhooks/dry-run', fields, { 'sec-fetch-dest': 'empty' })
-  expect(part.body).toMatch(/^<div id="dry-run"/)
-  expect(part.body).toContain('no call is made on 1d')
-})
-
 test('buttons do what they say, and what an endpoint answers is text', async () => {
   await create()
   const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
@@ -143,14 +131,12 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   expect((await post(`${path}/change`, [['max_per_second', 'many']])).body).toMatch(
     /id="max_per_second-fault">[^<]*not a whole number/,
   )
-  expect((await post(`${path}/replay`, [['from', '2026-11-21T11:00']])).body).toContain(
-    'nothing was tried between these instants',
-  )
+  expect((await post(`${path}/recover`, [['since', '2026-11-21T11:00']])).statusCode).toBe(303)
   const gone = await post(`${path}/delete`, [])
   expect([gone.statusCode, gone.headers.location]).toEqual([303, '/webhooks'])
 })
 
-test('deliveries are looked for by fields of their event, in the address and further on', async () => {
+test('attempts are shown by how they ended', async () => {
   await create()
   const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
     webhooks: { id: string }[]
@@ -158,46 +144,23 @@ test('deliveries are looked for by fields of their event, in the address and fur
   const path = `/webhooks/${webhooks[0]?.id}`
   const all = await get(path)
   expect(all.body).toContain('No attempt was made yet')
-  const sought = await get(`${path}?result=&exchange=SIM&coin=btc&timeframe=1h`)
+  const sought = await get(`${path}?result=failed`)
   expect(sought.statusCode).toBe(200)
   expect(sought.body).toContain('There is no such attempt')
-  for (const shown of [
-    /name="coin"[^>]* value="btc"/,
-    '<option value="SIM" selected',
-    '<option value="1h" selected',
-  ])
-    expect(sought.body).toMatch(shown)
-  expect((await get(`${path}?coin=${encodeURIComponent(HOSTILE)}`)).statusCode).toBe(400)
+  expect(sought.body).toContain('<option value="failed" selected')
+  expect((await get(`${path}?result=${encodeURIComponent(HOSTILE)}`)).statusCode).toBe(400)
 })
 
-test('a replay is asked for by the form, shown with its progress, and cancelled', async () => {
-  const made = await edge.create()
-  const { id } = made.body as unknown as { id: string }
-  const path = `/webhooks/${id}`
-  const refused = await post(`${path}/replay`, [
-    ['from', 'yesterday'],
-    ['only', 'failed'],
-  ])
+test('what was given up is asked for by the form, which names what it does not take', async () => {
+  const { id } = (await edge.create()).body as unknown as { id: string }
+  const refused = await post(`/webhooks/${id}/recover`, [['since', 'yesterday']])
   expect(refused.statusCode).toBe(400)
   expect(refused.body).toContain('value="yesterday"')
-  expect(refused.body).toMatch(/id="from-fault"/)
-  const unknown = '019abcde-7c00-7001-8000-00000000000a'
-  const cancelled = await post(`${path}/cancel-replay`, [['replay_id', unknown]])
-  expect(cancelled.statusCode).toBe(404)
-  expect(cancelled.body).toContain('has no replay')
-  const over = await edge.ask('POST', `/api/webhooks/${id}/replays/${unknown}/cancel`)
-  expect([over.status, (over.body as { code?: string }).code]).toEqual([404, 'replay_unknown'])
+  expect(refused.body).toMatch(/id="since-fault"/)
 })
 
-test('one delivery is sent again from its row, and the list is filtered by its address', async () => {
+test('the list is filtered by its address', async () => {
   const { id } = (await edge.create()).body as unknown as { id: string }
-  const refused = await post(`/webhooks/${id}/resend`, [['sequence', '7']])
-  const asked = await edge.ask('POST', `/api/webhooks/${id}/replay`, {
-    payload: { from_sequence: 7, to_sequence: 7, only: 'all' },
-  })
-  const { message } = asked.body as unknown as { message: string }
-  expect([refused.statusCode, message]).toEqual([asked.status, expect.stringContaining('7')])
-  expect(refused.body).toContain(message)
   expect((await get('/webhooks?status=active')).body).toContain(`href="/webhooks/${id}"`)
   const none = (await get('/webhooks?status=disabled')).body
   expect(none).toMatch(/<option value="disabled" selected>.*There is none of these/s)

@@ -8,13 +8,11 @@ import { EMPTY_FORM, type FormState, textOf } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
-import { sendPage, sendText } from '../pages/send-page.ts'
-import { type DryRun, dryRunPart, filterOf, newWebhookPage, sendingOf } from '../pages/webhook-form.ts'
+import { sendPage } from '../pages/send-page.ts'
+import { filterOf, newWebhookPage, sendingOf } from '../pages/webhook-form.ts'
 import {
   type Attempts,
   aboutWebhooks,
-  type Delivery,
-  deliveryPage,
   type Missed,
   missedPage,
   type TestAnswer,
@@ -29,11 +27,9 @@ import type { PagesOptions } from './series-pages.ts'
 
 const text = z.string().max(256).optional()
 const ROWS = 25
-const DRY_RUN_ROWS = 10
 const params = { params: subscriptionParams }
 
-const sought = { result: text, exchange: text, coin: text, timeframe: text }
-const look = z.strictObject({ after: text, ...sought })
+const look = z.strictObject({ after: text, result: text })
 const onward = z.strictObject({ after: text })
 const listed = onward.extend({ status: text })
 
@@ -46,13 +42,6 @@ function createEdge({ client, frame }: PagesOptions) {
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   const send = (reply: FastifyReply, page: Page) => sendPage(reply, frame(), page)
 
-  const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
-    client.ask<DryRun>(request, {
-      method: 'POST',
-      path: '/api/webhooks/dry-run',
-      body: { ...filterOf(typed), limit: DRY_RUN_ROWS },
-    })
-
   async function sendWebhook(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -60,18 +49,17 @@ function createEdge({ client, frame }: PagesOptions) {
     more: Partial<Pick<WebhookLook, 'secret' | 'tested' | 'state'>> & z.infer<typeof look> = {},
   ): Promise<FastifyReply> {
     const { after, state = EMPTY_FORM, secret, tested } = more
-    const fields = Object.keys(sought) as (keyof typeof sought)[]
-    const asked = Object.fromEntries(fields.map((name) => [name, more[name]?.trim() || undefined]))
+    const result = more.result?.trim() || undefined
     const path = `/api${webhookPath(id)}`
     const webhook = await client.must<SubscriptionAnswer>(request, { path })
     const attempts = await client.must<Attempts>(request, {
-      path: address(`${path}/deliveries`, { after, ...asked, limit: ROWS }),
+      path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
     })
     if (state.refusal !== undefined) reply.code(state.refusal.status)
-    return send(reply, webhookPage({ webhook, attempts, after, sought: asked, secret, tested, state }))
+    return send(reply, webhookPage({ webhook, attempts, after, result, secret, tested, state }))
   }
 
-  return { client, formOf, send, dryRunOf, sendWebhook }
+  return { client, formOf, send, sendWebhook }
 }
 
 /** `/webhooks`: make them, see how they are doing, what was sent, and do all that the interface does with them. */
@@ -92,19 +80,12 @@ function shownPages({ app, client, send, sendWebhook }: Edge): void {
 
   app.get('/webhooks/new', async (request, reply) => {
     await client.must(request, { path: '/api/webhooks?limit=1' })
-    return send(reply, newWebhookPage(EMPTY_FORM, undefined))
+    return send(reply, newWebhookPage(EMPTY_FORM))
   })
 
   app.get('/webhooks/:id', { schema: { ...params, querystring: look } }, (request, reply) =>
     sendWebhook(request, reply, request.params.id, request.query),
   )
-
-  const ofDelivery = { params: subscriptionParams.extend({ delivery_id: z.uuid().toLowerCase() }) }
-  app.get('/webhooks/:id/deliveries/:delivery_id', { schema: ofDelivery }, async (request, reply) => {
-    const { id, delivery_id: delivery } = request.params
-    const path = `/api${webhookPath(id, 'deliveries', delivery)}`
-    return send(reply, deliveryPage(id, await client.must<Delivery>(request, { path })))
-  })
 
   app.get('/webhooks/:id/missed', { schema: { ...params, querystring: onward } }, async (request, reply) => {
     const { id } = request.params
@@ -114,18 +95,7 @@ function shownPages({ app, client, send, sendWebhook }: Edge): void {
   })
 }
 
-function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge): void {
-  app.post('/webhooks/dry-run', async (request, reply) => {
-    const typed = formOf(request)
-    const run = await dryRunOf(request, typed)
-    const [found, refusal] = run.isOk ? [run.body, undefined] : [undefined, run.refusal]
-    // A script asks for the part alone; it says that it is no navigation.
-    if (request.headers['sec-fetch-dest'] !== 'empty') {
-      return send(reply, newWebhookPage({ typed }, found, refusal))
-    }
-    return sendText(reply, String(dryRunPart(found, refusal)))
-  })
-
+function makingPages({ app, client, formOf, send, sendWebhook }: Edge): void {
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
     const body = { url: textOf(typed, 'url').trim(), ...filterOf(typed), ...sendingOf(typed) }
@@ -138,10 +108,8 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
       const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
       return sendWebhook(request, reply.code(201), made.body.id, { secret })
     }
-    const run = await dryRunOf(request, typed)
     const refusal = named(made.refusal, 'url_refused', 'url')
-    const page = newWebhookPage({ typed, refusal }, run.isOk ? run.body : undefined)
-    return send(reply.code(refusal.status), page)
+    return send(reply.code(refusal.status), newWebhookPage({ typed, refusal }))
   })
 }
 
@@ -178,21 +146,7 @@ const BUTTONS: Readonly<
     }),
   },
   test: { to: () => '/test', shown: (tested: TestAnswer) => ({ tested }) },
-  replay: {
-    to: () => '/replay',
-    body: (form) => ({
-      from: instantOf(textOf(form, 'from')),
-      only: textOf(form, 'only') === 'all' ? 'all' : 'failed',
-    }),
-  },
-  resend: {
-    to: () => '/replay',
-    body(form) {
-      const sequence = Number(textOf(form, 'sequence'))
-      return { from_sequence: sequence, to_sequence: sequence, only: 'all' }
-    },
-  },
-  'cancel-replay': { to: (form) => `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel` },
+  recover: { to: () => '/recover', body: (form) => ({ since: instantOf(textOf(form, 'since')) }) },
 }
 
 function buttons({ app, client, formOf, sendWebhook }: Edge): void {
@@ -207,7 +161,7 @@ function buttons({ app, client, formOf, sendWebhook }: Edge): void {
       }
       if (shown !== undefined) return sendWebhook(request, reply, id, shown(answer.body))
       if (name === 'delete') return reply.redirect('/webhooks', 303)
-      return reply.redirect(`${webhookPath(id)}${path.includes('/replay') ? '#replay' : ''}`, 303)
+      return reply.redirect(webhookPath(id), 303)
     })
   }
 }

@@ -2,14 +2,8 @@ import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import {
-  coinParameter,
-  exchangeParameter,
-  rowsParameter,
-  timeframeParameter,
-} from '../../../contracts/parameters.ts'
-import { REGIMES } from '../../../contracts/regime.ts'
-import { REPLAY_SCOPES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
+import { SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
 
@@ -18,7 +12,7 @@ export const subscriptionParams = z.strictObject({
 })
 
 /** A position of the log, an instant, or a word. */
-export const pointSchema = z.string().min(1).max(64)
+const pointSchema = z.string().min(1).max(64)
 
 const urlSchema = z
   .string()
@@ -94,65 +88,19 @@ export interface TestRequest {
   readonly event?: SignalType | undefined
 }
 
-const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
-const only = z
-  .enum(REPLAY_SCOPES)
-  .default('all')
-  .describe('`failed`: what was tried, never taken, and is not tried again by itself')
-export const replaySchema = z.union(
-  [
-    z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
-    z.strictObject({
-      from: exactInstantParameter,
-      to: exactInstantParameter.optional().describe('Until now without it'),
-      only,
-    }),
-  ],
-  {
-    error:
-      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and maybe to, instants of ISO 8601; with only: all or failed',
-  },
-)
-
-/** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
-export const replayWindow = (asked: z.output<typeof replaySchema>) =>
-  'from' in asked
-    ? {
-        from: Date.parse(asked.from),
-        to: asked.to === undefined ? undefined : Date.parse(asked.to),
-        only: asked.only,
-      }
-    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence, only: asked.only }
-
-export const replayParams = subscriptionParams.extend({
-  replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
-})
+export const recoverFields = {
+  since: exactInstantParameter.describe('What was given up then and later is tried again, the oldest first'),
+}
 
 const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
-
-/** Fields of an event by which deliveries are looked for. */
-const searchFields = {
-  exchange: exchangeParameter.optional(),
-  coin: coinParameter.optional(),
-  timeframe: timeframeParameter.optional(),
-  event: z.enum(SIGNAL_TYPES).optional().describe('Type of the signal'),
-  call: z.enum(['BUY', 'SELL']).optional().describe('Side of a trade call'),
-  regime: z.enum(REGIMES).optional().describe('Only calls in this regime, and shifts to it'),
-}
 
 export const attemptsQuery = z.strictObject({
   after: after.optional().describe('Those after these: the `next` of the answer before'),
   limit,
   result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
-  ...searchFields,
 })
 export type AttemptsQuery = z.output<typeof attemptsQuery>
-
-export const daysQuery = z.strictObject({
-  days: rowsParameter(LIMITS.webhookDaysCounted, 7, 'UTC days, with today,'),
-})
-export type DaysQuery = z.output<typeof daysQuery>
 
 export const eventsQuery = z.strictObject({
   after: after
@@ -161,21 +109,3 @@ export const eventsQuery = z.strictObject({
   limit,
 })
 export type EventsQuery = z.output<typeof eventsQuery>
-
-export const deliveryParams = subscriptionParams.extend({
-  delivery_id: z.uuid().toLowerCase().describe('The `delivery_id` of an attempt, or of a body'),
-})
-
-export const dryRunSchema = z.strictObject({
-  url: z
-    .string()
-    .min(1)
-    .max(LIMITS.webhookUrlCharacters)
-    .optional()
-    .describe('Checked as at a creation, without being looked up; nothing is sent to it'),
-  ...filterFields,
-  from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
-  to: pointSchema.optional().describe('A position or an instant; now without it'),
-  limit: z.int().min(0).max(LIMITS.webhookRows).default(20).describe('Rows at most'),
-})
-export type DryRunRequest = z.output<typeof dryRunSchema>

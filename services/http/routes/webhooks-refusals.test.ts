@@ -29,7 +29,6 @@ describe('who asks', () => {
   const routes: readonly Route[] = [
     { method: 'POST', path: '/api/webhooks', payload: { url: URL, events: ['trade_call'] } },
     { method: 'GET', path: '/api/webhooks' },
-    { method: 'POST', path: '/api/webhooks/dry-run', payload: { events: ['trade_call'] } },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}` },
     { method: 'PATCH', path: `/api/webhooks/${NOBODYS}`, payload: {} },
     { method: 'DELETE', path: `/api/webhooks/${NOBODYS}` },
@@ -39,13 +38,11 @@ describe('who asks', () => {
     { method: 'POST', path: `/api/webhooks/${NOBODYS}/test` },
     {
       method: 'POST',
-      path: `/api/webhooks/${NOBODYS}/replay`,
-      payload: { from_sequence: 1, to_sequence: 1 },
+      path: `/api/webhooks/${NOBODYS}/recover`,
+      payload: { since: '2026-01-01T00:00:00Z' },
     },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/deliveries` },
-    { method: 'GET', path: `/api/webhooks/${NOBODYS}/deliveries/${NOBODYS}` },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/retries` },
-    { method: 'GET', path: `/api/webhooks/${NOBODYS}/days` },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/events` },
   ]
 
@@ -214,12 +211,10 @@ describe('other requests', () => {
     ['POST', '/resume', { from: 'since', since: '99999' }, 'since'],
     ['POST', '/rotate-secret', { overlap_hours: -1 }, 'overlap_hours'],
     ['POST', '/rotate-secret', { overlap_hours: 168.1 }, 'overlap_hours'],
-    ['POST', '/replay', {}, 'body'],
-    ['POST', '/replay', { from_sequence: 1 }, 'body'],
-    ['POST', '/replay', { from: '2026-11-20T00:00' }, 'from'],
+    ['POST', '/recover', {}, 'since'],
+    ['POST', '/recover', { since: '2026-11-20T00:00' }, 'since'],
+    ['POST', '/recover', { since: '2026-01-01T00:00:00Z', only: 'failed' }, 'only'],
     ['POST', '/resume', { from: 'since', since: '2026-11-20T00:00' }, 'since'],
-    ['POST', '/replay', { from_sequence: 0, to_sequence: 1 }, 'from_sequence'],
-    ['POST', '/replay', { from: '2026-01-01T00:00:00Z', to_sequence: 1 }, 'to_sequence'],
     ['GET', '/deliveries?limit=0', undefined, 'limit'],
     ['GET', '/deliveries?result=lost', undefined, 'result'],
     ['GET', '/events?limit=101', undefined, 'limit'],
@@ -243,28 +238,11 @@ describe('other requests', () => {
     expect((await edge.ask('GET', url)).status).toBe(400)
   })
 
-  test.each(['', '/dry-run'])(
-    'text that is not said to be JSON is refused: POST /api/webhooks%s',
-    async (rest) => {
-      const { status, body } = await edge.ask('POST', `/api/webhooks${rest}`, {
-        payload: { url: URL, events: ['trade_call'] },
-        headers: { 'content-type': 'text/plain' },
-      })
-      expect([status, body.code]).toEqual([415, 'unsupported_media_type'])
-    },
-  )
-
-  test.each([
-    ['POST', '/api/webhooks/dry-run'],
-    ['GET', '/api/webhooks'],
-  ] as const)('%s %s waits in line, and the line of an account has an end', async (method, url) => {
-    const payload = method === 'POST' ? { events: ['trade_call'] } : undefined
-    const look = () => edge.ask(method, url, { payload })
-    const asked = Array.from({ length: 2 * LIMITS.webhookLooksEach }, look)
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
-    const answered = statuses.filter((status) => status === 200).length
-    expect(answered).toBeGreaterThanOrEqual(LIMITS.webhookLooksEach)
-    expect(statuses.filter((status) => status !== 200).every((status) => status === 429)).toBe(true)
-    expect((await look()).status).toBe(200)
+  test('text that is not said to be JSON is refused', async () => {
+    const { status, body } = await edge.ask('POST', '/api/webhooks', {
+      payload: { url: URL, events: ['trade_call'] },
+      headers: { 'content-type': 'text/plain' },
+    })
+    expect([status, body.code]).toEqual([415, 'unsupported_media_type'])
   })
 })

@@ -41,7 +41,6 @@ describe('a subscription over HTTP', () => {
       cadence: null,
       state: 'active',
       reason: null,
-      lag: null,
       retries_open: 0,
       secrets_signing: 1,
       secret: expect.stringMatching(/^whsec_/),
@@ -49,7 +48,7 @@ describe('a subscription over HTTP', () => {
     })
     const path = `/api/webhooks/${created.body.id}`
     const { secret: _secret, ...shown } = created.body as never as { secret: string }
-    expect((await edge.ask('GET', path)).body).toEqual({ ...shown, lag: { signals: 0, is_more: false } })
+    expect((await edge.ask('GET', path)).body).toEqual(shown)
     expect((await edge.ask('GET', '/api/webhooks')).body).toEqual({
       webhooks: [shown],
       needs_review: 0,
@@ -149,36 +148,17 @@ describe('a subscription over HTTP', () => {
       next: null,
     })
     expect((await edge.ask('GET', `${path}/retries`)).body).toEqual({ retries: [] })
-    expect(
-      (await edge.ask('GET', `${path}/deliveries?event=trade_call&call=SELL&regime=RANGING`)).status,
-    ).toBe(200)
-    expect((await edge.ask('GET', `${path}/deliveries?call=HOLD`)).body.code).toBe('invalid_request')
-    const { days, is_complete: isComplete } = (await edge.ask('GET', `${path}/days?days=31`))
-      .body as never as {
-      days: readonly object[]
-      is_complete: boolean
-    }
-    expect([days.length, isComplete]).toEqual([31, true])
-    expect(days[0]).toMatchObject({ delivered: 0, failed: 0, exhausted: 0, skipped: 0 })
-    expect((await edge.ask('GET', `${path}/days?days=32`)).body.code).toBe('invalid_request')
-    expect((await edge.ask('GET', `${path}/events?after=0`)).body).toEqual({ events: [], next: null })
-    expect((await edge.ask('GET', `${path}/deliveries/${NOBODYS}`)).body.code).toBe('delivery_unknown')
-    expect(
-      (await edge.ask('POST', `${path}/replay`, { payload: { from_sequence: 1, to_sequence: 2 } })).status,
-    ).toBe(400)
-    const dryRun = await edge.ask('POST', '/api/webhooks/dry-run', {
-      payload: { events: ['trade_call'], timeframes: ['1d'] },
-    })
-    expect([dryRun.status, dryRun.body]).toEqual([
-      200,
-      {
-        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
-        rows: [],
-        scanned: expect.any(Number),
-        next: null,
-        warnings: [expect.stringMatching(/^timeframes: no call is made on 1d/)],
-      },
+    const refused = await edge.ask('GET', `${path}/deliveries?coin=BTC`)
+    expect([refused.body.code, refused.body.message]).toEqual([
+      'invalid_request',
+      expect.stringContaining('coin'),
     ])
+    expect((await edge.ask('GET', `${path}/events?after=0`)).body).toEqual({ events: [], next: null })
+    const recovered = await edge.ask('POST', `${path}/recover`, {
+      payload: { since: '2026-01-01T00:00:00Z' },
+    })
+    expect([recovered.status, recovered.body]).toEqual([202, { deliveries: 0 }])
+    expect((await edge.ask('POST', `${path}/replay`, { payload: {} })).status).toBe(404)
   })
 
   test('ends with its account, and nobody can read what it was', async () => {
@@ -244,10 +224,10 @@ describe('the tools of MCP', () => {
     expect((await call('list_webhook_deliveries', { id })).body).toEqual({ attempts: [], next: null })
 
     for (const [name, args, way] of [
-      ['replay_webhook_deliveries', { id, window: { from_sequence: 1, to_sequence: 2 } }, `${path}/replay`],
+      ['recover_webhook', { id, since: 'yesterday' }, `${path}/recover`],
       ['create_webhook', { ...wanted, url: 'http://10.0.0.1/' }, '/api/webhooks'],
     ] as const) {
-      const payload = 'window' in args ? args.window : args
+      const payload = 'since' in args ? { since: args.since } : args
       const byRoute = await edge.ask('POST', way, { payload })
       const refused = await call(name, args)
       expect([name, refused.isError, refused.body.code]).toEqual([name, true, byRoute.body.code])
@@ -308,13 +288,6 @@ test('what needs no body is taken with the content type of one', async () => {
   expect((await edge.ask('DELETE', path, { headers })).status).toBe(204)
 })
 
-test('a dry run takes the fields of a creation, its address too', async () => {
-  const ask = (url: string) =>
-    edge.ask('POST', '/api/webhooks/dry-run', { payload: { url, events: ['trade_call'] } })
-  expect((await ask(URL)).status).toBe(200)
-  expect((await ask('not a url')).body.code).toBe('url_refused')
-})
-
 describe('the operator', () => {
   test('sees one without its address, stops it until it allows it, and is nobody else', async () => {
     const id = await edge.createId()
@@ -369,7 +342,7 @@ describe('the description', () => {
 
   test('has words for every route of webhooks', async () => {
     const all = await described()
-    expect(all).toHaveLength(17)
+    expect(all).toHaveLength(13)
     for (const { path: name, operation } of all) {
       const bare = operation.parameters.filter((one) => one.description === one.name)
       expect(bare, name).toEqual([])
@@ -385,7 +358,7 @@ describe('the description', () => {
         content?: { 'application/json': { example?: object } }
       }
       const example = content?.['application/json'].example
-      if (example === undefined || path.endsWith('/replay')) continue
+      if (example === undefined) continue
       const asked = await edge.ask(method.toUpperCase() as 'POST', path.replace('{id}', id), {
         payload: example,
       })

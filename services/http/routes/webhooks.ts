@@ -1,14 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
-  daysAnswerSchema,
-  deliveryAnswerSchema,
-  dryRunAnswerSchema,
   eventsAnswerSchema,
-  replayAnswerSchema,
-  replayRowSchema,
+  recoveryAnswerSchema,
   retriesAnswerSchema,
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
@@ -22,14 +19,10 @@ import {
   attemptsQuery,
   changeSchema,
   createSchema,
-  daysQuery,
-  deliveryParams,
-  dryRunSchema,
   eventsQuery,
   hasSinceWhereAsked,
   listQuery,
-  replayParams,
-  replaySchema,
+  recoverFields,
   resumeFields,
   rotateFields,
   SINCE_FAULT,
@@ -43,7 +36,6 @@ const onAll = operationsOf({ ...own, errors: ['store_unavailable'] })
 const onOne = operationsOf({ ...own, errors: ['store_unavailable', 'subscription_unknown'] })
 
 const params = subscriptionParams
-const busy = { errors: ['too_many_streams'] } as const
 const one = { params, response: { 200: subscriptionAnswerSchema } }
 type Acts = ReturnType<typeof webhookActs>
 
@@ -63,7 +55,6 @@ export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, opt
   stateRoutes(on, acts)
   secretRoutes(on, acts)
   deliveryRoutes(on, acts)
-  replayRoutes(on, acts)
 }
 
 function filterRoutes(on: On, acts: Acts): void {
@@ -85,16 +76,11 @@ function filterRoutes(on: On, acts: Acts): void {
   )
   on(
     'GET /api/webhooks',
-    onAll('webhooks', 'The subscriptions of the account, and how each of them stands', busy),
+    onAll('webhooks', 'The subscriptions of the account, and how each of them stands'),
     { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } },
     acts.list,
   )
-  on(
-    'GET /api/webhooks/:id',
-    onOne('webhook', 'One subscription, and how many signals wait for it', busy),
-    one,
-    acts.show,
-  )
+  on('GET /api/webhooks/:id', onOne('webhook', 'One subscription, and how it stands'), one, acts.show)
   on(
     'PATCH /api/webhooks/:id',
     onOne('changeWebhook', 'Change its filter, for signals from now on, its address, or its rate', {
@@ -135,6 +121,20 @@ function stateRoutes(on: On, acts: Acts): void {
     { ...one, body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT) },
     acts.resume,
   )
+  on(
+    'POST /api/webhooks/:id/recover',
+    onOne(
+      'recoverWebhook',
+      `Try again what was given up since an instant, up to ${LIMITS.webhookOpenDeliveries} deliveries`,
+      {
+        description: 'With the same ids and bodies, as any other retry; `retries` lists what waits.',
+        errors: ['subscription_state', 'subscription_stopped'],
+        bodyExample: { since: '2026-01-01T00:00:00Z' },
+      },
+    ),
+    { params, body: z.strictObject(recoverFields), response: { 202: recoveryAnswerSchema } },
+    acts.recover,
+  )
 }
 
 function secretRoutes(on: On, acts: Acts): void {
@@ -159,81 +159,26 @@ function secretRoutes(on: On, acts: Acts): void {
   )
 }
 
-function replayRoutes(on: On, acts: Acts): void {
-  on(
-    'POST /api/webhooks/:id/replay',
-    onOne(
-      'replayWebhook',
-      'Send a window of the past again, or what of it failed, with the same ids and bodies',
-      {
-        description: 'Its progress stands in `replays` of the subscription.',
-        errors: ['too_many_streams', 'subscription_state', 'subscription_stopped'],
-        bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
-      },
-    ),
-    { params, body: replaySchema, response: { 202: replayAnswerSchema } },
-    acts.replay,
-  )
-  on(
-    'POST /api/webhooks/:id/replays/:replay_id/cancel',
-    onOne(
-      'cancelWebhookReplay',
-      'End a replay before its end; once this is answered, nothing more of it is begun',
-      {
-        description: 'What was sent stays sent. One that is done stays done.',
-        errors: ['replay_unknown'],
-      },
-    ),
-    { params: replayParams, response: { 200: replayRowSchema } },
-    acts.cancelReplay,
-  )
-}
-
 function deliveryRoutes(on: On, acts: Acts): void {
   on(
     'GET /api/webhooks/:id/deliveries',
-    onOne('webhookAttempts', 'What was sent and what came of it, newest first', busy),
+    onOne('webhookAttempts', 'What was sent and what came of it, newest first'),
     { params, querystring: attemptsQuery, response: { 200: attemptsAnswerSchema } },
     acts.attempts,
   )
   on(
-    'GET /api/webhooks/:id/days',
-    onOne('webhookDays', 'Attempts counted by UTC day and by what came of them', busy),
-    { params, querystring: daysQuery, response: { 200: daysAnswerSchema } },
-    acts.days,
-  )
-  on(
-    'GET /api/webhooks/:id/deliveries/:delivery_id',
-    onOne('webhookDelivery', 'One delivery: its exact body, and all attempts', {
-      errors: ['too_many_streams', 'delivery_unknown', 'delivery_withheld'],
-    }),
-    { params: deliveryParams, response: { 200: deliveryAnswerSchema } },
-    acts.delivery,
-  )
-  on(
     'GET /api/webhooks/:id/retries',
-    onOne('webhookRetries', 'Deliveries that wait for another try', busy),
+    onOne('webhookRetries', 'Deliveries that wait for another try'),
     { params, response: { 200: retriesAnswerSchema } },
     acts.retries,
   )
   on(
     'GET /api/webhooks/:id/events',
-    onOne('webhookEvents', 'Pull what was sent or is due, after a number', {
+    onOne('webhookEvents', 'Pull what was tried, after a number', {
       description:
         'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
-      errors: ['too_many_streams'],
     }),
     { params, querystring: eventsQuery, response: { 200: eventsAnswerSchema } },
     acts.events,
-  )
-  on(
-    'POST /api/webhooks/dry-run',
-    onAll('dryRunWebhook', 'What a filter would have sent in the past', {
-      description: 'Signals whose window is open are neither shown nor counted.',
-      errors: ['too_many_streams', 'url_refused'],
-      bodyExample: { events: ['trade_call'], timeframes: ['1h'], min_strength: 70 },
-    }),
-    { body: dryRunSchema, response: { 200: dryRunAnswerSchema } },
-    acts.dryRun,
   )
 }

@@ -80,8 +80,6 @@ export interface WebhookEdgeOptions {
   readonly allowPrivate?: boolean
   /** The log; one in memory without it. */
   readonly store?: EventStore
-  /** The log as looks through it read it; as everything else does without it. */
-  readonly looking?: (store: EventStore) => Pick<EventStore, 'read' | 'readAll' | 'head'>
   /** When it is, Unix milliseconds. */
   readonly now?: number
 }
@@ -102,7 +100,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     deriveSecret: () => Buffer.alloc(32, 7),
     report: () => undefined,
   }
-  const looking = options.looking?.(parts.store) ?? parts.store
   const sent: WebhookRequest[] = []
   const state = { now: options.now ?? NOON, tests: 0 }
   const edge = Object.assign(state, { sent }) as WebhookEdge & typeof state
@@ -133,7 +130,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     coverage,
     index: createSubscriptionIndex(projector),
     owners: createSubscriberAccounts({ ...parts, index }),
-    looking,
     checkUrl: (url) => guard.checkReachable(url),
     sender: sender ?? {
       async send(request) {
@@ -150,12 +146,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     },
     baseUrl: () => 'https://signals.example.com',
   })
-  const queries = createDeliveryQueries({
-    ...parts,
-    store: looking,
-    marketNow: now,
-    baseUrl: () => 'https://signals.example.com',
-  })
+  const queries = createDeliveryQueries({ store: parts.store, marketNow: now })
   const app = await createServer(
     serverOptions({
       operatorToken: TOKEN,
@@ -164,9 +155,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
         subscriptions,
         queries,
         now,
-        coverage,
         identify: accounts.identify,
-        checkUrl: (url) => guard.check(url),
       },
     }),
   )

@@ -15,7 +15,7 @@ test('llms.txt and server.json name every tool, and llms.txt the pages by their 
   ]
   const text = llmsText(pages, AT)
   for (const name of ALL_TOOL_NAMES) expect(text.split(`- \`${name}\``).length, name).toBe(2)
-  expect(ALL_TOOL_NAMES.length).toBeGreaterThan(17)
+  expect(ALL_TOOL_NAMES.length).toBeGreaterThan(15)
   expect(text).toContain('### Webhooks')
   expect(text.indexOf('## For subscribers')).toBeLessThan(text.indexOf('## For operators'))
   expect(text).toContain('[Webhooks](https://signals.example.com/docs/webhooks.md): Get it.')

@@ -1,10 +1,10 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import type { DeliveryCursor, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CONFLICTS } from '../../log/append-until-known.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { type Deliveries, sentThrough, withReplayEnded } from './delivery-state.ts'
+import type { Deliveries } from './delivery-state.ts'
 import {
   type AttemptsToRecord,
   type Plan,
@@ -12,6 +12,7 @@ import {
   planAdvance,
   planAttempts,
   planMove,
+  planRecovery,
   planSnapshot,
 } from './plan-flush.ts'
 import type { Deliverable } from './read-deliveries.ts'
@@ -105,12 +106,14 @@ export class DeliveryJournal {
     return this.#push(undefined, (from) => planMove(from, move, this.#options.now(), this.#options))
   }
 
-  /** Ends a replay of which nothing is left to be sent. */
-  endReplay(replayId: string, through: number): Promise<Deliveries> {
+  /**
+   * Lets what was given up wait for another try, unless that was done before.
+   *
+   * @param revision of the owner's request
+   */
+  recover(exhausted: readonly OpenDelivery[], revision: number): Promise<Deliveries> {
     return this.#push(undefined, (from) =>
-      sentThrough(from, replayId) >= through
-        ? undefined
-        : planSnapshot(from, withReplayEnded(from, replayId, through), this.#options),
+      planRecovery(from, { exhausted, revision }, this.#options.now(), this.#options),
     )
   }
 

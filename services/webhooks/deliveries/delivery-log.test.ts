@@ -10,7 +10,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { type Deliveries, evolveDeliveries, initialDeliveries, wasAttempted } from './delivery-state.ts'
 import type { PreparedDelivery } from './prepare-delivery.ts'
-import { deliveryEvent, readDeliveries } from './read-deliveries.ts'
+import { deliveryEvent, findExhausted, readDeliveries } from './read-deliveries.ts'
 import {
   aDeliveryWorld,
   anAttempt,
@@ -353,22 +353,34 @@ describe('a cursor', () => {
   })
 })
 
-test('replays go their own way: they move no cursor, and their progress is kept', async () => {
+test('what was given up waits again once, its tries begin anew, and the cursor stays', async () => {
   const world = await aDeliveryWorld()
-  await world.signals(3)
-  const all = await world.prepared()
+  await world.signals(4)
+  const [one, two, three] = (await world.prepared()) as [PreparedDelivery, PreparedDelivery, PreparedDelivery]
   const journal = await world.deliveries.take(world.own(), 1, 'here')
-  await journal.record(recordOf(...all.map((delivery) => anAttempt(delivery))))
-  const [one] = all as [PreparedDelivery]
-  const replayId = anId('replay')
-  const again = anAttempt(one, { result: 'failed', nextAt: null, replayId, at: 90_000 })
-  const { cursor } = journal.state
-  await journal.record({ ...recordOf(again), replays: [{ replayId, through: 1 }] })
+  // The third was given up before the cursor could pass it.
+  const attempts = [anAttempt(one), anAttempt(three, { result: 'exhausted', attempt: 9 })]
+  await journal.record(recordOf(...attempts))
+  const ofAll = { since: 0, open: journal.state.open }
+  const { found, isWhole } = await findExhausted(world.store, world.subscriptionId, ofAll)
+  expect([found.map(({ sequence }) => sequence), isWhole]).toEqual([[3], true])
+  await journal.recover(found, 8)
   const state = await world.deliveries.load(world.own())
-  expect(state.cursor).toEqual(cursor)
-  expect(state.open.size).toBe(0)
-  expect(state.replays).toEqual(new Map([[replayId, { through: 1, delivered: 0, exhausted: 0 }]]))
-  expect(state).toMatchObject({ failuresInARow: 1, firstFailureAt: 90_000 })
+  expect(state).toMatchObject({ cursor: { sequence: 2 }, recoveredBy: 8, finishedAbove: new Map() })
+  expect(state.open.get(3)).toMatchObject({ attempt: 0, nextAt: world.now })
+  expect(
+    (await findExhausted(world.store, world.subscriptionId, { ...ofAll, open: state.open })).found,
+  ).toEqual([])
+  expect((await journal.recover(found, 8)).revision).toBe(state.revision)
+  await journal.record(recordOf(anAttempt(two), anAttempt(three)))
+  expect(await world.deliveries.load(world.own())).toMatchObject({ cursor: { sequence: 4 }, open: new Map() })
+  expect((await findExhausted(world.store, world.subscriptionId, ofAll)).found).toEqual([])
+})
+
+test('failures are counted until they are forgiven', async () => {
+  const { world, all, journal } = await sent(1, 2)
+  await journal.record(recordOf(anAttempt(all[1], { result: 'failed', at: 90_000 })))
+  expect(journal.state).toMatchObject({ failuresInARow: 1, firstFailureAt: 90_000 })
   expect((await journal.forgiveFailures()).failuresInARow).toBe(0)
   expect((await world.deliveries.load(world.own())).firstFailureAt).toBeNull()
 })

@@ -6,7 +6,6 @@ import {
 } from '../../../contracts/delivery-events.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { placeIn } from './prepare-delivery.ts'
@@ -23,25 +22,11 @@ export type DeliveryFact = DeliveryEvent extends infer Event
     : never
   : never
 
-/** How far a replay has come: the sequence through which it has sent, and what became of what it sent. */
-export interface ReplayStanding {
-  readonly through: number
-  readonly delivered: number
-  readonly exhausted: number
-}
-
-/** Before anything of a replay was sent. */
-const NOTHING_SENT: ReplayStanding = { through: 0, delivered: 0, exhausted: 0 }
-
-/** The sequence through which a replay has sent; 0 before the first. */
-export const sentThrough = (state: Pick<Deliveries, 'replays'> | undefined, replayId: string): number =>
-  state?.replays.get(replayId)?.through ?? 0
-
 /**
  * How far a subscription has come, and all that is still to be done: everything a process needs to go on. Times
  * are Unix milliseconds.
  */
-export interface Deliveries extends Omit<DeliveryState, 'open' | 'finishedAbove' | 'replays'> {
+export interface Deliveries extends Omit<DeliveryState, 'open' | 'finishedAbove'> {
   /** Revision of the newest event of the log; `no-stream` before the first. */
   readonly revision: Revision | 'no-stream'
   /** Token of the lease under which the newest holder took it; -1 before the first. */
@@ -50,8 +35,6 @@ export interface Deliveries extends Omit<DeliveryState, 'open' | 'finishedAbove'
   readonly open: ReadonlyMap<number, OpenDelivery>
   /** By sequence, with the position of the signal: finished before the cursor could pass. */
   readonly finishedAbove: ReadonlyMap<number, Position>
-  /** By replay: how far it has come. */
-  readonly replays: ReadonlyMap<string, ReplayStanding>
   /** Attempts that the fold of a newer snapshot would not have to read. */
   readonly sinceSnapshot: number
 }
@@ -64,12 +47,12 @@ export const initialDeliveries = ({ startAfter }: Pick<Subscription, 'startAfter
   open: new Map(),
   finishedAbove: new Map(),
   movedBy: null,
+  recoveredBy: null,
   lastAttemptAt: null,
   lastSuccessAt: null,
   failuresInARow: 0,
   firstFailureAt: null,
   counts: { delivered: 0, failed: 0, exhausted: 0, skipped: 0 },
-  replays: new Map(),
   sinceSnapshot: 0,
 })
 
@@ -79,14 +62,13 @@ export function evolveDeliveries(before: Deliveries, event: DeliveryFact): Deliv
   if (event.type !== 'DeliveriesAttempted') {
     return { ...fromSnapshot(event.data.state), revision, token: event.data.token }
   }
-  const { attempts, cursor, template, baseUrl, replays } = event.data
+  const { attempts, cursor, template, baseUrl } = event.data
   const after = withAttempts(before, attempts, { template, baseUrl })
   return {
     ...after,
     revision,
     cursor,
     finishedAbove: behind(after.finishedAbove, cursor.sequence),
-    replays: withReplays(before.replays, replays, attempts),
     sinceSnapshot: before.sinceSnapshot + attempts.length,
   }
 }
@@ -117,12 +99,12 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
   open: [...state.open.values()],
   finishedAbove: [...state.finishedAbove].map(([sequence, position]) => ({ sequence, position })),
   movedBy: state.movedBy,
+  recoveredBy: state.recoveredBy,
   lastAttemptAt: state.lastAttemptAt,
   lastSuccessAt: state.lastSuccessAt,
   failuresInARow: state.failuresInARow,
   firstFailureAt: state.firstFailureAt,
   counts: state.counts,
-  replays: [...state.replays].map(([replayId, standing]) => ({ replayId, ...standing })),
 })
 
 /**
@@ -152,7 +134,6 @@ const fromSnapshot = (state: DeliveryState): Omit<Deliveries, 'revision' | 'toke
   ...state,
   open: new Map(state.open.map((delivery) => [delivery.sequence, delivery])),
   finishedAbove: new Map(state.finishedAbove.map(({ sequence, position }) => [sequence, position])),
-  replays: new Map(state.replays.map(({ replayId, ...standing }) => [replayId, standing])),
   sinceSnapshot: 0,
 })
 
@@ -164,10 +145,10 @@ function withAttempts(
   const open = new Map(before.open)
   const finishedAbove = new Map(before.finishedAbove)
   for (const attempt of attempts) {
-    const { sequence, position, replayId, nextAt } = attempt
-    // What is sent again on demand was finished before, and stays so. So does what the cursor moved away from.
+    const { sequence, position, nextAt } = attempt
+    // Deliveries that the cursor moved away from stay finished.
     const isInTurn = sequence >= before.cursor.sequence || open.has(sequence)
-    if (replayId !== null || !isInTurn || finishedAbove.has(sequence)) continue
+    if (!isInTurn || finishedAbove.has(sequence)) continue
     if (attempt.result === 'failed' && nextAt !== null) {
       open.set(sequence, openAfter(attempt, nextAt, open.get(sequence), body))
     } else {
@@ -224,34 +205,24 @@ function statistics(
 const behind = (above: ReadonlyMap<number, Position>, sequence: number): ReadonlyMap<number, Position> =>
   new Map([...above].filter(([finished]) => finished >= sequence))
 
-/** The newest progress of each, the latest few. */
-function withReplays(
-  before: ReadonlyMap<string, ReplayStanding>,
-  progress: readonly { readonly replayId: string; readonly through: number }[],
-  attempts: readonly DeliveryAttempt[],
-): ReadonlyMap<string, ReplayStanding> {
-  const ended = attempts.filter(
-    ({ replayId, result }) => replayId !== null && (result === 'delivered' || result === 'exhausted'),
-  )
-  if (progress.length === 0 && ended.length === 0) return before
-  const replays = new Map(before)
-  const change = (replayId: string, by: (known: ReplayStanding) => ReplayStanding): void => {
-    const known = replays.get(replayId) ?? NOTHING_SENT
-    replays.delete(replayId)
-    replays.set(replayId, by(known))
-  }
-  for (const { replayId, result } of ended) {
-    change(replayId ?? '', (known) => ({
-      ...known,
-      [result]: known[result as 'delivered' | 'exhausted'] + 1,
-    }))
-  }
-  for (const { replayId, through } of progress) change(replayId, (known) => ({ ...known, through }))
-  return new Map([...replays].slice(-LIMITS.webhookReplaysKept))
-}
+/** Whether its owner asked for what was given up, and it does not wait again yet. */
+export const isToRecover = (
+  { recovery }: Pick<Subscription, 'recovery'>,
+  deliveries: Pick<Deliveries, 'recoveredBy'> | undefined,
+): boolean => recovery !== null && recovery.revision > (deliveries?.recoveredBy ?? -1)
 
-/** A replay that is sent through, where nothing of it was to be sent. */
-export const withReplayEnded = (state: Deliveries, replayId: string, through: number): Deliveries => ({
-  ...state,
-  replays: withReplays(state.replays, [{ replayId, through }], []),
-})
+/** The state in which what was given up waits for another try, from this instant on. */
+export function withRecovered(
+  state: Deliveries,
+  exhausted: readonly OpenDelivery[],
+  { recoveredBy, nextAt }: { readonly recoveredBy: number; readonly nextAt: number },
+): Deliveries {
+  const open = new Map(state.open)
+  const finishedAbove = new Map(state.finishedAbove)
+  for (const delivery of exhausted) {
+    if (open.has(delivery.sequence)) continue
+    open.set(delivery.sequence, { ...delivery, nextAt })
+    finishedAbove.delete(delivery.sequence)
+  }
+  return { ...state, open, finishedAbove, recoveredBy }
+}

@@ -4,7 +4,7 @@ import {
   DeliveriesAttempted,
   type DeliveryAttempt,
   type DeliveryCursor,
-  type ReplayProgress,
+  type OpenDelivery,
 } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
@@ -18,6 +18,7 @@ import {
   evolveDeliveries,
   toSnapshot,
   withMove,
+  withRecovered,
 } from './delivery-state.ts'
 import { placeIn } from './prepare-delivery.ts'
 import type { Deliverable } from './read-deliveries.ts'
@@ -27,8 +28,6 @@ export interface AttemptsToRecord {
   readonly template: number
   readonly baseUrl: string
   readonly attempts: readonly DeliveryAttempt[]
-  /** By replay: the sequence through which it has sent. */
-  readonly replays?: readonly ReplayProgress[]
 }
 
 /** Events to append at the revision of a state, and the state they lead to. */
@@ -79,12 +78,11 @@ export function planAttempts(
 ): Plan {
   const { subscriptionId, token } = context
   let plan: Plan = { events: [], after: from }
-  for (const { template, baseUrl, attempts, replays } of alike(records)) {
+  for (const { template, baseUrl, attempts } of alike(records)) {
     const cursor = cursorAfter(plan.after, attempts, { template, baseUrl })
     assert(attempts.length <= LIMITS.webhookAttemptsPerEvent, 'an event has few attempts', attempts.length)
     assert(cursor.sequence >= plan.after.cursor.sequence, 'attempts move a cursor on', cursor.sequence)
-    const progress = Array.from(replays, ([replayId, through]) => ({ replayId, through }))
-    const data = { subscriptionId, token, template, baseUrl, cursor, attempts, replays: progress }
+    const data = { subscriptionId, token, template, baseUrl, cursor, attempts }
     plan = behindPlan(plan, { type: 'DeliveriesAttempted', data }, context)
   }
   const open = plan.after.open.size
@@ -97,32 +95,17 @@ export function planAttempts(
   return plan
 }
 
-/** Attempts of one event, and by replay how far it has sent. */
-interface Joined extends Pick<AttemptsToRecord, 'template' | 'baseUrl'> {
-  readonly attempts: DeliveryAttempt[]
-  readonly replays: Map<string, number>
-}
-
 /** Joins neighbours with one template and one address, as many as an event takes. */
-function alike(records: readonly AttemptsToRecord[]): Joined[] {
-  const joined: Joined[] = []
-  for (const { template, baseUrl, attempts, replays = [] } of records) {
-    let last = joined.at(-1)
+function alike(records: readonly AttemptsToRecord[]) {
+  const joined: (AttemptsToRecord & { readonly attempts: DeliveryAttempt[] })[] = []
+  for (const { template, baseUrl, attempts } of records) {
+    const last = joined.at(-1)
     const isAlike = last?.template === template && last.baseUrl === baseUrl
-    if (!isAlike || !hasRoom(last, attempts.length, replays)) {
-      last = { template, baseUrl, attempts: [], replays: new Map() }
-      joined.push(last)
-    }
-    last.attempts.push(...attempts)
-    for (const { replayId, through } of replays) last.replays.set(replayId, through)
+    if (isAlike && last.attempts.length + attempts.length <= LIMITS.webhookAttemptsPerEvent)
+      last.attempts.push(...attempts)
+    else joined.push({ template, baseUrl, attempts: [...attempts] })
   }
   return joined
-}
-
-function hasRoom(to: Joined | undefined, more: number, replays: readonly ReplayProgress[]): to is Joined {
-  if (to === undefined || to.attempts.length + more > LIMITS.webhookAttemptsPerEvent) return false
-  const begun = replays.filter(({ replayId }) => !to.replays.has(replayId))
-  return to.replays.size + begun.length <= LIMITS.webhookReplaysKept
 }
 
 /** The whole state in one event, so that what came before need not be read again. */
@@ -158,7 +141,7 @@ export function planMove(
   if (withMove(from, { moved }) === from) return undefined
   const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
     const place = { ...placeIn(delivery), attempt: delivery.attempt }
-    const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
+    const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null }
     const skipped = { ...place, ...nothingSent, at: now, durationMs: 0, reason: 'cursor_moved' }
     return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }
   })
@@ -168,4 +151,15 @@ export function planMove(
     assert(sequence < then.after.cursor.sequence, 'a number under way is given to no other signal', sequence)
   assert(then.after.open.size === 0, 'a moved cursor gives up what was open', then.after.open.size)
   return { events: [...given.events, ...then.events], after: then.after }
+}
+
+/** Deliveries that were given up, waiting for another try from now on; undefined where that was done before. */
+export function planRecovery(
+  from: Deliveries,
+  { exhausted, revision }: { readonly exhausted: readonly OpenDelivery[]; readonly revision: number },
+  nextAt: number,
+  context: PlanContext,
+): Plan | undefined {
+  if (revision <= (from.recoveredBy ?? -1)) return undefined
+  return planSnapshot(from, withRecovered(from, exhausted, { recoveredBy: revision, nextAt }), context)
 }

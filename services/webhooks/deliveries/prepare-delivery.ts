@@ -27,7 +27,7 @@ export interface PreparedDelivery extends DeliveryPlace {
 }
 
 /**
- * The place of a matched signal. The id of its delivery is the same over every retry and replay, and nobody can guess
+ * The place of a matched signal. The id of its delivery is the same over every retry, and nobody can guess
  * it. It begins with the time at which the signal was recorded.
  */
 const placeOf = (idOf: FactId, { signal, sequence, subscriptionId, topN }: Matched): DeliveryPlace => {
@@ -48,7 +48,7 @@ export const prepareDelivery = (
 ): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
 
 /**
- * A delivery as it was sent before, made again from the log: to retry it, to replay it, to show it.
+ * A delivery as it was sent before, made again from the log: to retry it, to show it.
  *
  * @throws ServiceError `event_unreadable` where the log has another event in its place; those of the store.
  */

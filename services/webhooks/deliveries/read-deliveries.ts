@@ -1,5 +1,4 @@
 import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -12,50 +11,9 @@ import { type DeliveryPlace, placeIn } from './prepare-delivery.ts'
 /** A delivery that was attempted: where its event is, and what its body was made with. */
 export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>
 
-/** A stretch of sequences, both ends inclusive, and which of its deliveries are looked for. */
-interface Sought {
-  readonly first: number
-  readonly last: number
-  /** Whether an attempt takes its delivery out; earlier attempts then do not count. */
-  readonly isOut: (attempt: DeliveryAttempt) => boolean
-  /** Whether an attempt brings its delivery in. */
-  readonly isIn: (attempt: DeliveryAttempt) => boolean
-  /** Revision at which the reading begins; the newest without it. */
-  readonly from?: number | undefined
-  /** Told of each event; ends the reading where it says so. */
-  readonly isEnough: (events: number, decided: number) => boolean
-}
-
-/** Deliveries of a stretch, in their order, as they were first recorded: read backwards from the newest event. */
-async function findDeliveries(
-  store: Pick<EventStore, 'read'>,
-  subscriptionId: string,
-  { first, last, isOut, isIn, from, isEnough }: Sought,
-): Promise<NumberedDelivery[]> {
-  const out = new Set<number>()
-  const found = new Map<number, NumberedDelivery>()
-  let events = 0
-  for await (const event of deliveriesBackwards(store, subscriptionId, from)) {
-    if (isInFront(event, first)) break
-    const { template, baseUrl, attempts } = event.type === 'DeliveriesAttempted' ? event.data : NO_ATTEMPTS
-    for (const attempt of attempts) {
-      const { sequence } = attempt
-      if (sequence < first || sequence > last || out.has(sequence)) continue
-      if (isOut(attempt)) {
-        out.add(sequence)
-        found.delete(sequence)
-      } else if (isIn(attempt)) found.set(sequence, { ...placeIn(attempt), template, baseUrl })
-    }
-    if (isEnough(++events, out.size + found.size)) break
-  }
-  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
-}
-
-const NO_ATTEMPTS = { template: 0, baseUrl: '', attempts: [] }
-
 /**
- * The deliveries of a stretch of sequences that were attempted. A number that was never used (its owner moved the
- * cursor) is left out.
+ * The deliveries of a stretch of sequences that were attempted, in their order, as they were first recorded. A number
+ * that was never used (its owner moved the cursor) is left out.
  *
  * @param to inclusive; ask for a few hundred at a time
  */
@@ -65,29 +23,23 @@ export async function numberedDeliveries(
   from: number,
   to: number,
 ): Promise<NumberedDelivery[]> {
-  return findDeliveries(store, subscriptionId, {
-    first: from,
-    last: to,
-    from: await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to),
-    isOut: () => false,
-    isIn: ({ replayId }) => replayId === null,
-    isEnough: (events, decided) => decided > to - from || events === LIMITS.webhookScanEvents,
-  })
+  const found = new Map<number, NumberedDelivery>()
+  let events = 0
+  const newest = await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to)
+  for await (const event of deliveriesBackwards(store, subscriptionId, newest)) {
+    if (isInFront(event, from)) break
+    if (event.type === 'DeliveriesAttempted') {
+      const { template, baseUrl, attempts } = event.data
+      for (const attempt of attempts) {
+        const { sequence } = attempt
+        if (sequence >= from && sequence <= to)
+          found.set(sequence, { ...placeIn(attempt), template, baseUrl })
+      }
+    }
+    if (found.size > to - from || ++events === LIMITS.webhookScanEvents) break
+  }
+  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
 }
-
-/** The deliveries of a stretch that a replay has neither sent nor given up. */
-export const findReplayed = (
-  store: Pick<EventStore, 'read'>,
-  subscriptionId: string,
-  { first, last, replayId }: { readonly first: number; readonly last: number; readonly replayId: string },
-): Promise<NumberedDelivery[]> =>
-  findDeliveries(store, subscriptionId, {
-    first,
-    last,
-    isOut: (attempt) => attempt.replayId === replayId && attempt.result !== 'failed',
-    isIn: () => true,
-    isEnough: (_events, decided) => decided > last - first,
-  })
 
 /**
  * Whether no event before this one is about a number or higher ones. Only an event with the whole state can tell:
@@ -130,60 +82,57 @@ async function firstRevision(
   return high
 }
 
-/** The window in which failed deliveries are looked for. Sequences, both ends inclusive. */
-interface FailedWindow {
-  readonly first: number
-  readonly last: number
-  /** Deliveries that are retried anyway. */
-  readonly open: Pick<Deliveries['open'], 'has'>
-  /** A replay does not send again the deliveries that it gave up. */
-  readonly replayId?: string
-}
-
-/**
- * The deliveries of a window that were tried and never taken, in their turn or when they were sent again, and that
- * nobody tries any more; in their order, with what their bodies were made with.
- *
- * @throws ServiceError `invalid_request` where more of the log is to be looked through than may be
- */
-export const findFailed = (
-  store: Pick<EventStore, 'read'>,
-  subscriptionId: string,
-  { first, last, open, replayId }: FailedWindow,
-): Promise<NumberedDelivery[]> =>
-  findDeliveries(store, subscriptionId, {
-    first,
-    last,
-    isOut: ({ sequence, result, replayId: sentBy }) =>
-      open.has(sequence) || result === 'delivered' || (result === 'exhausted' && sentBy === replayId),
-    // A delivery that was skipped has not failed.
-    isIn: ({ result }) => result !== 'skipped',
-    isEnough(events) {
-      if (events <= LIMITS.webhookScanEvents) return false
-      throw new ServiceError('invalid_request', {
-        message: 'from: too much was sent since to be looked through; give a later instant, or numbers',
-      })
-    },
-  })
-
 /** The part of a subscription with which its deliveries begin. */
 export type Deliverable = Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>
 
 /**
- * The next `LIMITS.webhookScanEvents` events of a delivery log, oldest first, from the first for which something holds
- * that holds for all after it.
+ * The deliveries that were given up since an instant and wait for no other try, the oldest first: as many as may wait
+ * beside what is open.
+ *
+ * @param since Unix milliseconds
+ * @returns `isWhole`: all since then was looked through
  */
-export async function* deliveriesSince(
+export async function findExhausted(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
-  holds: (event: DeliveryEvent) => boolean,
-): AsyncGenerator<DeliveryEvent, void, void> {
-  const from = await firstRevision(store, subscriptionId, holds)
-  if (from === undefined) return
-  const reading = { from, limit: LIMITS.webhookScanEvents }
-  for await (const recorded of store.read(deliveryStream(subscriptionId), reading))
-    yield deliveryEvent(recorded)
+  { since, open }: { readonly since: number; readonly open: Deliveries['open'] },
+): Promise<{ readonly found: readonly OpenDelivery[]; readonly isWhole: boolean }> {
+  const exhausted = new Map<number, OpenDelivery>()
+  let events = 0
+  const from = await firstRevision(store, subscriptionId, ({ at }) => Date.parse(at) >= since)
+  const reading = { from: from ?? 0, limit: from === undefined ? 0 : LIMITS.webhookScanEvents }
+  for await (const recorded of store.read(deliveryStream(subscriptionId), reading)) {
+    const event = deliveryEvent(recorded)
+    events += 1
+    if (event.type !== 'DeliveriesAttempted') continue
+    for (const attempt of event.data.attempts) {
+      exhausted.delete(attempt.sequence)
+      if (attempt.result === 'exhausted' && !open.has(attempt.sequence))
+        exhausted.set(attempt.sequence, waitingAgain(attempt, event.data))
+    }
+  }
+  const found = [...exhausted.values()].toSorted((a, b) => a.sequence - b.sequence)
+  return {
+    found: found.slice(0, Math.max(0, LIMITS.webhookOpenDeliveries - open.size)),
+    isWhole: events < LIMITS.webhookScanEvents,
+  }
 }
+
+/** A delivery that was given up, as one whose tries begin anew. */
+const waitingAgain = (
+  attempt: DeliveryAttempt,
+  { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
+): OpenDelivery => ({
+  ...placeIn(attempt),
+  attempt: 0,
+  status: attempt.status,
+  reason: attempt.reason,
+  template,
+  baseUrl,
+  firstAt: attempt.at,
+  lastAt: attempt.at,
+  nextAt: attempt.at,
+})
 
 /** The events of a delivery log, newest first. */
 export async function* deliveriesBackwards(

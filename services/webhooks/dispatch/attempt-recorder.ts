@@ -1,9 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AttemptsToRecord } from '../deliveries/plan-flush.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { ReplayItem } from './endpoint-state.ts'
 import type { AttemptMade } from './run-attempt.ts'
 
 export type AttemptRecorder = ReturnType<typeof createAttemptRecorder>
@@ -71,34 +69,14 @@ export function createAttemptRecorder(options: {
     /**
      * Resolves when the attempt is durable.
      *
-     * @param replay the replay that it belongs to
      * @throws ServiceError those of the delivery log's `record`
      */
-    record(
-      endpoint: Endpoint,
-      { template, baseUrl, attempt }: AttemptMade,
-      replay?: Pick<ReplayItem, 'left' | 'toSequence'>,
-    ): Promise<void> {
+    record(endpoint: Endpoint, { template, baseUrl, attempt }: AttemptMade): Promise<void> {
       const gathered = gathering.get(endpoint) ?? open(endpoint)
-      const { replayId } = attempt
-      const through = throughAfter(attempt, replay)
-      const replays = replayId !== null && through > 0 ? [{ replayId, through }] : []
-      gathered.records.push({ template, baseUrl, attempts: [attempt], replays })
+      gathered.records.push({ template, baseUrl, attempts: [attempt] })
       const isClosed = endpoint.state.phase === 'closed'
       if (isClosed || !hasMore(endpoint) || gathered.records.length >= ENOUGH) flush(endpoint, gathered)
       return gathered.done.promise
     },
   }
-}
-
-/** The sequence up to which a replay is done after an attempt; 0 after a failed one, and outside of replays. */
-function throughAfter(
-  { sequence, result }: DeliveryAttempt,
-  replay: Pick<ReplayItem, 'left' | 'toSequence'> | undefined,
-): number {
-  if (replay === undefined || result === 'failed') return 0
-  assert(sequence <= replay.toSequence, 'a replay stays in its window', sequence)
-  replay.left.delete(sequence)
-  const [next = replay.toSequence + 1] = replay.left
-  return next - 1
 }

@@ -25,7 +25,7 @@ export class Attempts {
     this.#options = options
     this.#scheduler = new Scheduler(elapsed, createAttemptRoom(elapsed, busy))
     const hasMore = (endpoint: Endpoint): boolean =>
-      this.#scheduler.isSending(endpoint) || endpoint.work !== undefined || endpoint.isPaced
+      this.#scheduler.isSending(endpoint) || endpoint.hasWork || endpoint.isPaced
     this.#recorder = createAttemptRecorder({ elapsed, sleep, hasMore })
   }
 
@@ -91,7 +91,7 @@ export class Attempts {
     }
     // While it waits to be durable, nothing of it is kept but its record: so many wait that a collection would copy much.
     runAttempt(this.#options, endpoint, item, onSent)
-      .then((end) => this.#record(endpoint, item, end))
+      .then((end) => this.#record(endpoint, end))
       .then(
         (end) => this.#ended(endpoint, item, end),
         (fault: unknown) => this.#ended(endpoint, item, undefined, fault),
@@ -101,9 +101,8 @@ export class Attempts {
       .catch(this.#options.report)
   }
 
-  #record(endpoint: Endpoint, item: EndpointItem, end: AttemptEnd): AttemptEnd | Promise<AttemptEnd> {
-    const replay = item.kind === 'replay' ? item.item : undefined
-    return end.kind === 'made' ? this.#recorder.record(endpoint, end, replay).then(() => end) : end
+  #record(endpoint: Endpoint, end: AttemptEnd): AttemptEnd | Promise<AttemptEnd> {
+    return end.kind === 'made' ? this.#recorder.record(endpoint, end).then(() => end) : end
   }
 
   /** An attempt is over, and durable if it was made, unless a fault kept it from that. */

@@ -1,27 +1,23 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import { sentThrough } from '../deliveries/delivery-state.ts'
-import { findFailed, findReplayed } from '../deliveries/read-deliveries.ts'
-import type { RequestedReplay } from '../state/subscription-state.ts'
+import { isToRecover } from '../deliveries/delivery-state.ts'
+import { findExhausted } from '../deliveries/read-deliveries.ts'
 import type { Change } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
-import type { Effect, EndpointItem, Input } from './endpoint-state.ts'
+import type { Effect, Input } from './endpoint-state.ts'
 
 /** Effects that read or write the log; the result of each is an input of the endpoint. */
-export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' }>
+export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'recover' | 'say' }>
 
 export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
 }
 
-type Replay = Extract<EndpointItem, { kind: 'replay' }>
-
-/** @returns the input that the endpoint gets from it, if any */
-export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input | undefined>
+/** @returns the input that the endpoint gets from it */
+export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input>
 
 export function createCarryOut(options: CarryOutOptions): CarryOut {
   const works = worksOf(options)
@@ -40,13 +36,13 @@ type Works = {
   readonly [Kind in SlowEffect['kind']]: (
     endpoint: Endpoint,
     effect: Extract<SlowEffect, { readonly kind: Kind }>,
-  ) => Promise<Input | undefined>
+  ) => Promise<Input>
 }
 
 const worksOf = (options: CarryOutOptions): Works => ({
   load: (endpoint) => load(options, endpoint),
   drain: (endpoint) => drain(options, endpoint),
-  seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
+  recover: (endpoint) => recover(options, endpoint),
   say: (endpoint, { change }) => say(options, endpoint, change),
 })
 
@@ -63,46 +59,14 @@ async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promis
   return { kind: 'drained' }
 }
 
-/** Reads replays one after the other; the first that cannot be read is read again later, with the ones after it. */
-async function seekAll(
-  options: CarryOutOptions,
-  endpoint: Endpoint,
-  requests: readonly RequestedReplay[],
-): Promise<Input> {
-  const found: Replay[] = []
-  const left = requests.map(({ replayId }) => replayId)
-  try {
-    for (const request of requests) {
-      for (const replay of await seek(options, endpoint, request)) found.push(replay)
-      left.shift()
-    }
-  } catch (error) {
-    if (isServiceError(error, 'lease_lost')) throw error
-    options.report(error)
-  }
-  return { kind: 'sought', found, missing: left }
-}
-
-async function seek(
-  { store, journalOf }: CarryOutOptions,
-  endpoint: Endpoint,
-  request: RequestedReplay,
-): Promise<Replay[]> {
-  const { replayId, fromSequence, toSequence, only } = request
+async function recover({ store, journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
   const journal = await journalOf(endpoint)
-  const { open } = journal.state
-  const through = sentThrough(journal.state, replayId)
-  if (through >= toSequence) return []
-  const first = Math.max(fromSequence, through + 1)
-  const last = Math.min(toSequence, fromSequence + LIMITS.webhookReplayDeliveries - 1)
-  const found =
-    only === 'failed'
-      ? await findFailed(store, endpoint.id, { first, last: toSequence, open, replayId })
-      : await findReplayed(store, endpoint.id, { first, last, replayId })
-  // Numbers that were never used, or what was taken meanwhile: without this it would be under way for ever.
-  if (found.length === 0) await journal.endReplay(replayId, toSequence)
-  const left = new Set(found.map(({ sequence }) => sequence))
-  return found.map((one) => ({ kind: 'replay', item: { ...one, replayId, toSequence, left }, tries: 0 }))
+  const { recovery } = endpoint.state.subscription
+  if (recovery === null || !isToRecover({ recovery }, journal.state))
+    return { kind: 'recovery', sequences: [] }
+  const { found } = await findExhausted(store, endpoint.id, { ...recovery, open: journal.state.open })
+  await journal.recover(found, recovery.revision)
+  return { kind: 'recovery', sequences: found.map(({ sequence }) => sequence) }
 }
 
 async function say(
@@ -116,7 +80,7 @@ async function say(
 }
 
 /** The input of an endpoint after an effect failed. */
-function failureOf(effect: SlowEffect): Input | undefined {
+function failureOf(effect: SlowEffect): Input {
   if (effect.kind === 'say') return { kind: 'failed_to_say', change: effect.change }
-  return effect.kind === 'seek' ? undefined : { kind: 'failed', what: effect.kind }
+  return { kind: 'failed', what: effect.kind }
 }

@@ -24,7 +24,7 @@ const subscription = {
   stateSince: WALL,
   revision: 3,
   moved: null,
-  replays: [],
+  recovery: null,
 } as unknown as Subscription
 const degradedAt = WALL - 60_000
 const DEGRADED = { ...HEALTHY, state: 'degraded', degradedAt, failuresInARow: 5 } as const
@@ -254,16 +254,6 @@ describe('given an attempt', () => {
     expect(kinds(effects)).toEqual(['detach', 'drop_queue', 'wake'])
     expect(state.readAtMs).toBe(6_000)
   })
-
-  test('when it was a replay of one that is paused now, it waits until it is resumed', () => {
-    const item = { kind: 'replay', item: { replayId: 'r' }, tries: 0 } as Extract<
-      EndpointItem,
-      { kind: 'replay' }
-    >
-    const paused = ready({ subscription: { ...subscription, state: 'paused' } })
-    const { effects } = decideEndpoint(paused, { kind: 'undone', item }, now())
-    expect(effects).toEqual([{ kind: 'replay', replays: [item], where: 'front' }])
-  })
 })
 
 describe('given a degraded endpoint', () => {
@@ -313,32 +303,34 @@ describe('given a degraded endpoint', () => {
   })
 })
 
-describe('given a replay that was asked for', () => {
-  const asked = {
-    replayId: 'r',
-    fromSequence: 1,
-    toSequence: 3,
-    only: 'all' as const,
-    deliveries: 3,
-    requestedAt: WALL,
-    cancelledAt: null,
-  }
+describe('given a request for what was given up', () => {
+  const asked = { recovery: { revision: 4, since: WALL } }
 
-  test('when it is not sent through, it is looked for once; when it could not be read, again', () => {
-    const { state, effects } = decideEndpoint(ready(), told({ replays: [asked] }), now())
-    expect(effects).toEqual([{ kind: 'seek', requests: [asked] }])
-    expect(decideEndpoint(state, told({ replays: [asked], revision: 5 }), now()).effects).toEqual([])
-    const missing = decideEndpoint(state, { kind: 'sought', found: [], missing: ['r'] }, now())
-    const again = decideEndpoint(missing.state, { kind: 'timer', timer: { kind: 'seek' } }, now())
-    expect(again.effects).toEqual([{ kind: 'seek', requests: [asked] }])
+  test('when it is not carried out, it is once; when it could not be, again', () => {
+    const { state, effects } = decideEndpoint(ready(), told(asked), now())
+    expect(effects).toEqual([{ kind: 'recover' }])
+    expect(decideEndpoint(state, told({ ...asked, revision: 5 }), now()).effects).toEqual([])
+    const failed = decideEndpoint(state, { kind: 'failed', what: 'recover' }, now())
+    expect(failed.effects).toEqual([{ kind: 'wake', atMs: 6_000, timer: { kind: 'recover' } }])
+    const again = decideEndpoint(failed.state, { kind: 'timer', timer: { kind: 'recover' } }, now())
+    expect(again.effects).toEqual([{ kind: 'recover' }])
   })
 
-  test('when it is resumed, a replay that was asked for during its pause is looked for', () => {
+  test('when it is carried out, what waits again is tried, and the request is over', () => {
+    const { state } = decideEndpoint(ready(), told(asked), now())
+    const deliveries = deliveriesWith({ recoveredBy: 4 })
+    const done = decideEndpoint(state, { kind: 'recovery', sequences: [1, 2] }, now({ deliveries }))
+    expect(done.effects).toEqual([{ kind: 'retry', sequences: [1, 2] }])
+    const later = decideEndpoint(done.state, told({ ...asked, revision: 6 }), now({ deliveries }))
+    expect(later.effects).toEqual([])
+  })
+
+  test('when it was asked for during a pause, it is carried out once it is resumed', () => {
     const paused = ready({ subscription: { ...subscription, state: 'paused' } })
-    const whilePaused = decideEndpoint(paused, told({ state: 'paused', replays: [asked] }), now())
-    expect(kinds(whilePaused.effects)).not.toContain('seek')
-    const resumed = decideEndpoint(whilePaused.state, told({ revision: 5, replays: [asked] }), now())
+    const whilePaused = decideEndpoint(paused, told({ state: 'paused', ...asked }), now())
+    expect(kinds(whilePaused.effects)).not.toContain('recover')
+    const resumed = decideEndpoint(whilePaused.state, told({ revision: 5, ...asked }), now())
     const drained = decideEndpoint(resumed.state, { kind: 'drained' }, now())
-    expect(kinds(drained.effects)).toContain('seek')
+    expect(kinds(drained.effects)).toContain('recover')
   })
 })

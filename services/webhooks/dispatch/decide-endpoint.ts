@@ -1,11 +1,10 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isSending, type Subscription } from '../state/subscription-state.ts'
-import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
+import { dueInMs, GONE_REASON, HEALTHY } from './decide-attempt.ts'
 import {
   AGAIN_MS,
   act,
   andThen,
-  backInFront,
   beginProbe,
   close,
   fallBehind,
@@ -15,9 +14,9 @@ import {
   read,
   readLater,
   readOn,
+  recover,
   SLOW_MS,
   scheduleProbe,
-  seek,
   wake,
 } from './endpoint-moves.ts'
 import {
@@ -26,7 +25,6 @@ import {
   type EndpointItem,
   type EndpointState,
   type Input,
-  isCancelled,
   mayBegin,
   type Pace,
   type Sent,
@@ -60,7 +58,7 @@ const HANDLERS: Handlers<Input> = {
   left_behind: (state, { cursor: readFrom }, { nowMs: behindSinceMs }) =>
     act({ ...state, source: 'behind', behindSinceMs, readFrom }),
   stray: (state, _, now) => afterStray(state, now),
-  sought: afterSeeking,
+  recovery: afterRecovery,
   failed: (state, { what }, now) => afterFailure(state, what, now),
   failed_to_say: (state, { change }, now) => act(state, wake(now, AGAIN_MS, { kind: 'say', change })),
   written: (state, _, { nowMs: writtenAtMs }) => act({ ...state, writtenAtMs }),
@@ -69,13 +67,12 @@ const HANDLERS: Handlers<Input> = {
 
 const TIMERS: Handlers<Timer> = {
   retry: (state, { sequence }) => act(state, { kind: 'retry', sequences: [sequence] }),
-  replay: (state, { replay }) => act(state, ...backInFront(state, replay)),
   rest: (state, { atMs }) => act(atMs === state.restsUntilMs ? { ...state, restsUntilMs: undefined } : state),
   probe: (state, { atMs }, now) => (atMs === state.probeAtMs ? beginProbe(state, now) : act(state)),
   read: (state, _, now) => readOn({ ...state, isReadDue: false }, now),
   load: (state) => (state.phase === 'loading' ? act(state, { kind: 'load' }) : act(state)),
   drain: (state) => (state.phase === 'draining' ? act(state, { kind: 'drain' }) : act(state)),
-  seek: (state, _, now) => seek(state, now),
+  recover: (state, _, now) => recover({ ...state, isRecovering: false }, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
   mail: (state, { since }) => act(state, ...(isFailingSince(state, since) ? [MAIL] : [])),
 }
@@ -86,17 +83,14 @@ export function decideEndpoint(state: EndpointState, input: Input, now: Situatio
   return HANDLERS[input.kind](state, input as never, now)
 }
 
-/** Queues the deliveries found for replays. */
-function afterSeeking(
+/** Queues what waits again; meanwhile its owner may have asked anew. */
+function afterRecovery(
   state: EndpointState,
-  { found, missing }: Extract<Input, { kind: 'sought' }>,
+  { sequences }: Extract<Input, { kind: 'recovery' }>,
   now: Situation,
 ): Decision {
-  const sought = new Set([...state.sought].filter((replayId) => !missing.includes(replayId)))
-  const again = missing.length > 0 ? [wake(now, AGAIN_MS, { kind: 'seek' })] : []
-  // It may have been cancelled while it was looked for.
-  const replays = found.filter(({ item }) => !isCancelled(state, item.replayId))
-  return act({ ...state, sought }, { kind: 'replay', replays, where: 'back' }, ...again)
+  const queued = act({ ...state, isRecovering: false }, { kind: 'retry', sequences })
+  return andThen(queued, (next) => recover(next, now))
 }
 
 function afterLoading(
@@ -142,7 +136,7 @@ function afterLoading(
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
   const ready = andThen(probed, (next) => act(next, ...retries, ...mailLater(next, now)))
   const isReadFor = state.health.state === 'active'
-  return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
+  return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => recover(last, now)))
 }
 
 function afterSubscription(before: EndpointState, subscription: Subscription, now: Situation): Decision {
@@ -151,19 +145,7 @@ function afterSubscription(before: EndpointState, subscription: Subscription, no
   const state = { ...before, subscription }
   if (subscription.state === 'removed') return close(state)
   if (phase === 'loading') return act(state)
-  const dropped = dropCancelled(state, known)
-  return andThen(dropped, () => afterOwner(state, known, now))
-}
-
-/** Drops the queued deliveries of cancelled replays; those under way end and are recorded. */
-function dropCancelled(state: EndpointState, known: Subscription): Decision {
-  const replayIds = state.subscription.replays
-    .filter(({ replayId, cancelledAt }) => {
-      const before = known.replays.find((one) => one.replayId === replayId)
-      return cancelledAt !== null && before?.cancelledAt === null
-    })
-    .map(({ replayId }) => replayId)
-  return replayIds.length === 0 ? act(state) : act(state, { kind: 'drop_replays', replayIds })
+  return afterOwner(state, known, now)
 }
 
 /** Follows the owner's change of an endpoint that is loaded. */
@@ -179,7 +161,7 @@ function afterOwner(state: EndpointState, known: Subscription, now: Situation): 
     // to others.
     return andThen(fallBehind({ ...state, phase: 'draining' }, now), (next) => act(next, { kind: 'drain' }))
   }
-  return seek(state, now)
+  return recover(state, now)
 }
 
 function afterDraining(before: EndpointState, now: Situation): Decision {
@@ -201,7 +183,7 @@ function afterDraining(before: EndpointState, now: Situation): Decision {
   // Nothing that was seen before says where it stands now.
   const fallen = fallBehind(state, { ...now, tailCursor: undefined })
   const retry: Effect = { kind: 'retry', sequences: [...(deliveries?.open.keys() ?? [])] }
-  return andThen(fallen, (next) => andThen(andThen(act(next, retry), read), (last) => seek(last, now)))
+  return andThen(fallen, (next) => andThen(andThen(act(next, retry), read), (last) => recover(last, now)))
 }
 
 function afterSending(
@@ -240,8 +222,8 @@ function afterRecording(
   { item, decision }: Extract<Input, { kind: 'recorded' }>,
   now: Situation,
 ): Decision {
-  const { change, nextAt, result } = decision
-  const again = item.kind === 'replay' ? replayAgain(item, result, now) : tryAgain(state, item, nextAt, now)
+  const { change, nextAt } = decision
+  const again = tryAgain(state, item, nextAt, now)
   if (change !== undefined) {
     const fallen = change.kind === 'recovered' ? act(state) : fallBehind(state, now)
     const probed = andThen(fallen, (next) =>
@@ -255,7 +237,7 @@ function afterRecording(
 
 function tryAgain(
   { health }: EndpointState,
-  item: Exclude<EndpointItem, { kind: 'replay' }>,
+  item: EndpointItem,
   nextAt: number | null,
   now: Situation,
 ): Effect[] {
@@ -266,31 +248,13 @@ function tryAgain(
   return [wake(now, Math.max(0, nextAt - now.wallMs), { kind: 'retry', sequence })]
 }
 
-function replayAgain(
-  replay: Extract<EndpointItem, { kind: 'replay' }>,
-  result: string,
-  now: Situation,
-): Effect[] {
-  if (result !== 'failed') return []
-  const tries = replay.tries + 1
-  const at = retryAt({ attempts: tries, at: now.wallMs, retryAfterMs: undefined, random: now.random })
-  if (at === undefined) return []
-  return [wake(now, at - now.wallMs, { kind: 'replay', replay: { ...replay, tries } })]
-}
-
 /** Repeats an attempt that was not recorded: the endpoint falls behind and reads the log again after `inMs`. */
 function afterUndone(state: EndpointState, item: EndpointItem, now: Situation): Decision {
-  if (!mayBegin(state)) {
-    // What else there is is read again when it goes on; a replay is looked for only once.
-    return act(state, ...(item.kind === 'replay' ? backInFront(state, item) : []))
-  }
+  // It is read again when the subscription goes on.
+  if (!mayBegin(state)) return act(state)
   const readAtMs = now.nowMs + AGAIN_MS
   const again: Effect[] = []
   if (item.kind === 'retry') again.push(wake(now, AGAIN_MS, { kind: 'retry', sequence: item.sequence }))
-  if (item.kind === 'replay') {
-    if (isCancelled(state, item.item.replayId)) return act(state)
-    again.push(wake(now, AGAIN_MS, { kind: 'replay', replay: item }))
-  }
   const fallen = andThen(fallBehind({ ...state, readAtMs }, now), (next) => act(next, ...again))
   return andThen(fallen, (next) => {
     if (next.health.state === 'active') return readLater(next)
@@ -344,10 +308,8 @@ const MAIL: Effect = { kind: 'mail' }
 const isFailingSince = ({ subscription: { state, stateSince } }: EndpointState, since: number): boolean =>
   state === 'degraded' && stateSince === since
 
-export const sequenceOf = (item: EndpointItem): number => {
-  if (item.kind === 'first') return item.matched.sequence
-  return item.kind === 'retry' ? item.sequence : item.item.sequence
-}
+export const sequenceOf = (item: EndpointItem): number =>
+  item.kind === 'first' ? item.matched.sequence : item.sequence
 
 /** Whether signals that should reach an endpoint are brought to it by nobody. */
 export function isStray(state: EndpointState, now: Situation): boolean {

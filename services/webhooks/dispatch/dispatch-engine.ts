@@ -138,15 +138,13 @@ export class DispatchEngine {
         this.#toLoad.push(endpoint)
         return this.#loadMore()
       case 'drain':
-      case 'seek':
+      case 'recover':
       case 'say':
         return this.#inBackground(this.#follow(endpoint, effect))
       case 'mail':
         return this.#inBackground(this.#options.mail(endpoint.state.subscription))
       case 'drop_queue':
-      case 'drop_replays':
       case 'retry':
-      case 'replay':
         return undefined
     }
   }

@@ -3,7 +3,6 @@ import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import type { Subscription } from '../state/subscription-state.ts'
 import { createSecret } from '../subscriptions/subscription-secrets.ts'
 import { answered, unreachable, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'
@@ -139,97 +138,91 @@ test('what was removed before a restart gets nothing, also where another stands 
   expect(world.sequences('gone')).toEqual(upTo(3))
 })
 
-test('a replay that a restart cuts off goes on with what was not taken, whatever came behind it', async () => {
-  let isPicky = false
-  world.endpoint('picky', ({ sequence }) => answered(isPicky && sequence === 1 ? 500 : 200))
-  await world.subscribe('picky')
-  const first = await world.start()
-  await world.verdicts(4)
-  await world.time.pass(1_000)
-  isPicky = true
-  const window = { replayId: anId('replay'), fromSequence: 1, toSequence: 4 }
-  await world.say('picky', 'ReplayRequested', window)
-  await world.time.pass(1_000)
-  await first.stop()
-  isPicky = false
-  await world.start()
-  await world.time.pass(10_000)
-  const again = world.replayed('picky')
-  expect(again.filter((sequence) => sequence === 1)).toHaveLength(2)
-  expect([...new Set(again)].toSorted((a, b) => a - b)).toEqual(upTo(4))
-  expect((await world.deliveries('picky')).replays.get(window.replayId)).toEqual({
-    through: 4,
-    delivered: 4,
-    exhausted: 0,
-  })
-})
-
-test('two replays of many deliveries at once send each of them once, and are recorded', async () => {
-  await world.subscribe('all')
-  await world.start()
-  await world.verdicts(40)
-  await world.time.pass(1_000)
-  for (const name of ['one', 'two']) {
-    const window = { replayId: anId(name), fromSequence: 1, toSequence: 40 }
-    await world.say('all', 'ReplayRequested', window)
+describe('what was given up', () => {
+  /** Refuses the bodies of these numbers for good, as long as it says so. */
+  function refusing(...numbers: readonly number[]): { isOver: boolean } {
+    const mood = { isOver: false }
+    world.endpoint('all', ({ sequence }) => answered(!mood.isOver && numbers.includes(sequence) ? 422 : 200))
+    return mood
   }
-  await world.time.pass(10_000)
-  expect(world.postsTo('all')).toHaveLength(120)
-  const { replays, counts } = await world.deliveries('all')
-  for (const name of ['one', 'two'])
-    expect(replays.get(anId(name))).toMatchObject({ through: 40, delivered: 40 })
-  expect(counts.delivered).toBe(120)
-})
+  /** Long enough for all tries of a delivery; then the endpoint takes something, as one that was mended does. */
+  const giveUp = async (mood: { isOver: boolean }): Promise<void> => {
+    await world.time.pass(4 * DAY_MS, 1_800_000)
+    mood.isOver = true
+    await world.verdicts(1)
+    await world.time.pass(1_800_000, 60_000)
+    world.posts.splice(0)
+  }
+  const askAgain = (since = 0) => world.say('all', 'RecoveryRequested', { since })
 
-test('a replay goes on behind a pause, with what was about to be sent when it came', async () => {
-  let prepare: Promise<void> = Promise.resolve()
-  const directory = createLogDirectory(world.store)
-  const slow = { ...directory, target: async (of: Subscription) => (await prepare, directory.target(of)) }
-  await world.subscribe('all')
-  await world.start({ directory: slow })
-  await world.verdicts(6)
-  await world.time.pass(1_000)
-  const { promise, resolve } = Promise.withResolvers<void>()
-  prepare = promise
-  await world.say('all', 'ReplayRequested', { replayId: anId('one'), fromSequence: 1, toSequence: 6 })
-  await world.time.idle()
-  await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
-  await world.time.idle()
-  resolve()
-  await world.time.pass(1_000)
-  expect(world.postsTo('all')).toHaveLength(6)
-  await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
-  await world.time.pass(10_000)
-  expect(
-    world
-      .sequences('all')
-      .slice(6)
-      .toSorted((a, b) => a - b),
-  ).toEqual(upTo(6))
-})
-
-describe('a replay', () => {
-  const again = () => world.replayed('all')
-  const window = { replayId: anId('replay'), fromSequence: 2, toSequence: 4 }
-
-  test('that was asked for during a pause is sent once it is resumed, also behind a restart', async () => {
+  test('is tried again alone, once, and what is tried by itself is left to that', async () => {
+    const mood = refusing(2, 5)
     await world.subscribe('all')
     const first = await world.start()
     await world.verdicts(6)
-    await world.time.idle()
+    await world.time.pass(1_000)
+    const before = new Map(world.postsTo('all').map((post) => [post.sequence, post]))
+    await giveUp(mood)
+    expect((await world.deliveries('all')).counts).toMatchObject({ delivered: 5, exhausted: 2 })
+    // One more that fails, and is still tried.
+    world.endpoint('all', ({ sequence }) => answered(sequence === 8 ? 500 : 200))
+    await world.verdicts(1)
+    await world.time.pass(1_000)
+    world.posts.splice(0)
+    await askAgain()
+    await world.time.pass(1_000)
+    for (const { sequence, deliveryId, sha256, attempt } of world.postsTo('all'))
+      expect({ ...before.get(sequence), attempt: 1 }).toMatchObject({ deliveryId, sha256, attempt })
+    expect(world.sequences('all')).toEqual([2, 5])
+    const { counts, cursor, open } = await world.deliveries('all')
+    expect([counts.delivered, cursor.sequence, [...open.keys()]]).toEqual([7, 9, [8]])
+    // Neither another request nor a restart sends them once more.
+    await askAgain()
+    await world.time.pass(1_000)
+    world.endpoint('all', () => answered(200))
+    await first.stop()
+    await world.start()
+    await world.time.pass(20_000)
+    expect(world.sequences('all').filter((sequence) => sequence !== 8)).toEqual([2, 5])
+  })
+
+  test('before an instant stays so; what is refused again is retried like any other', async () => {
+    const mood = refusing(1)
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(2)
+    await giveUp(mood)
+    await askAgain(world.time.now())
+    await world.time.pass(1_000)
+    expect(world.posts).toEqual([])
+    mood.isOver = false
+    await askAgain()
+    await world.time.pass(1_000)
+    expect((await world.deliveries('all')).open.get(1)).toMatchObject({ attempt: 1, status: 422 })
+    mood.isOver = true
+    await world.time.pass(HOUR_MS, 60_000)
+    expect((await world.deliveries('all')).open.size).toBe(0)
+  })
+
+  test('during a pause is tried again once it is resumed, also behind a restart', async () => {
+    const mood = refusing(1, 2)
+    await world.subscribe('all')
+    const first = await world.start()
+    await world.verdicts(3)
+    await giveUp(mood)
     await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
-    await world.say('all', 'ReplayRequested', window)
+    await askAgain()
     await world.time.pass(2_000)
     await first.stop()
     await world.start()
     await world.time.pass(5_000)
-    expect(again()).toEqual([])
+    expect(world.posts).toEqual([])
     await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
     await world.time.pass(10_000)
-    expect(again()).toEqual([2, 3, 4])
+    expect(world.sequences('all')).toEqual([1, 2])
   })
 
-  test('whose deliveries could not be read at first is sent once they can', async () => {
+  test('is tried again once it can be read', async () => {
     let isAway = false
     const store: EventStore = {
       ...world.store,
@@ -241,66 +234,19 @@ describe('a replay', () => {
         return world.store.read(stream, options)
       },
     }
+    const mood = refusing(1)
     await world.subscribe('all')
     await world.start({ store })
-    await world.verdicts(6)
-    await world.time.idle()
+    await world.verdicts(2)
+    await giveUp(mood)
     isAway = true
-    await world.say('all', 'ReplayRequested', window)
+    await askAgain()
     await world.time.pass(30_000)
-    expect(again()).toEqual([2, 3, 4])
+    expect(world.sequences('all')).toEqual([1])
     expect(world.errors.splice(0).map(String)).toEqual(['Error: the store is away'])
   })
-})
 
-describe('what failed', () => {
-  const again = () => world.replayed('all')
-  /** Refuses the bodies of these numbers for good, as long as it says so. */
-  function refusing(...numbers: readonly number[]): { isOver: boolean } {
-    const mood = { isOver: false }
-    world.endpoint('all', ({ sequence }) => answered(!mood.isOver && numbers.includes(sequence) ? 422 : 200))
-    return mood
-  }
-  const failed = (change: object = {}) => ({
-    replayId: anId('replay'),
-    fromSequence: 1,
-    toSequence: 8,
-    only: 'failed',
-    deliveries: 2,
-    ...change,
-  })
-  /** Long enough for all tries of a delivery; then the endpoint takes something, as one that was mended does. */
-  const giveUp = async (mood: { isOver: boolean }): Promise<void> => {
-    await world.time.pass(4 * DAY_MS, 1_800_000)
-    mood.isOver = true
-    await world.verdicts(1)
-    await world.time.pass(1_800_000, 60_000)
-  }
-
-  test('is sent again alone, and what is tried by itself is left to that', async () => {
-    const mood = refusing(2, 5)
-    await world.subscribe('all')
-    await world.start()
-    await world.verdicts(6)
-    await giveUp(mood)
-    expect((await world.deliveries('all')).counts).toMatchObject({ delivered: 5, exhausted: 2 })
-    // One more that fails, and is still tried.
-    world.endpoint('all', ({ sequence }) => answered(sequence === 8 ? 500 : 200))
-    await world.verdicts(1)
-    await world.time.pass(1_000)
-    await world.say('all', 'ReplayRequested', failed())
-    await world.time.pass(1_000)
-    expect(again()).toEqual([2, 5])
-    const { replays } = await world.deliveries('all')
-    expect(replays.get(anId('replay'))).toEqual({ through: 8, delivered: 2, exhausted: 0 })
-    // Asked for again, it finds nothing, and is done all the same.
-    await world.say('all', 'ReplayRequested', failed({ replayId: anId('second') }))
-    await world.time.pass(1_000)
-    expect(again()).toEqual([2, 5])
-    expect((await world.deliveries('all')).replays.get(anId('second'))?.through).toBe(8)
-  })
-
-  test('goes on behind a kill with what was not taken, and behind a rotation with both signatures', async () => {
+  test('is taken behind a kill too, and carries both signatures behind a rotation', async () => {
     const mood = refusing(1, 2, 3)
     await world.subscribe('all')
     const first = await world.start({ isMortal: true })
@@ -311,64 +257,37 @@ describe('what failed', () => {
       sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(9)),
       overlapUntil: world.time.now() + HOUR_MS,
     })
-    world.endpoint('all', ({ sequence, headers }) => {
-      if (sequence === 2 && headers['X-Service-Replay'] === '1') first.mortal?.kill()
+    world.endpoint('all', ({ sequence }) => {
+      if (sequence === 2) first.mortal?.kill()
       return answered(200)
     })
-    await world.say('all', 'ReplayRequested', failed({ toSequence: 4, deliveries: 3 }))
+    await askAgain()
     await world.time.pass(1_000)
     await first.stop()
     world.endpoint('all', () => answered(200))
     await world.start()
     await world.time.pass(20_000)
-    expect([...new Set(again())].toSorted((a, b) => a - b)).toEqual([1, 2, 3])
-    const { replays } = await world.deliveries('all')
-    expect(replays.get(anId('replay'))).toMatchObject({ through: 4 })
-    const replayed = world.postsTo('all').filter(({ headers }) => headers['X-Service-Replay'] === '1')
-    expect(replayed.every(({ headers }) => headers['X-Service-Signature-Next'] !== undefined)).toBe(true)
+    expect([...new Set(world.sequences('all'))].toSorted((a, b) => a - b)).toEqual([1, 2, 3])
+    expect((await world.deliveries('all')).open.size).toBe(0)
+    const signed = world.postsTo('all').map(({ headers }) => headers['X-Service-Signature-Next'])
+    expect(signed).not.toContain(undefined)
   })
 
-  test('is not sent any more once its replay is cancelled: what is under way ends, and nothing is begun', async () => {
-    const mood = refusing(...upTo(6))
-    await world.subscribe('all')
+  test('comes one after the other where its owner wants order', async () => {
+    const mood = refusing(1, 2, 3)
+    await world.subscribe('all', { sending: { perSecond: null, inOrder: true } })
     await world.start()
-    await world.verdicts(6)
+    await world.verdicts(4)
     await giveUp(mood)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const onTheirWay: number[] = []
-    world.endpoint('all', async ({ sequence }) => {
-      onTheirWay.push(sequence)
-      await promise
+    let [underWay, most] = [0, 0]
+    world.endpoint('all', async () => {
+      most = Math.max(most, ++underWay)
+      await world.time.sleep(100, new AbortController().signal)
+      underWay -= 1
       return answered(200)
     })
-    await world.say('all', 'ReplayRequested', failed({ toSequence: 6, deliveries: 6 }))
-    await world.time.idle()
-    const begun = onTheirWay.length
-    expect(begun).toBeGreaterThan(0)
-    await world.say('all', 'ReplayCancelled', { replayId: anId('replay') })
-    await world.time.pass(1_000)
-    resolve()
-    await world.time.pass(60_000)
-    expect(onTheirWay).toHaveLength(begun)
-    const { replays } = await world.deliveries('all')
-    expect(replays.get(anId('replay'))).toMatchObject({ delivered: begun })
-  })
-
-  test('of a replay that is cancelled during a pause is not sent when it is resumed, nor after a restart', async () => {
-    const mood = refusing(1, 2)
-    await world.subscribe('all')
-    const first = await world.start()
-    await world.verdicts(3)
-    await giveUp(mood)
-    await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
-    await world.say('all', 'ReplayRequested', failed({ toSequence: 3 }))
-    await world.time.pass(1_000)
-    await world.say('all', 'ReplayCancelled', { replayId: anId('replay') })
-    await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await askAgain()
     await world.time.pass(10_000)
-    await first.stop()
-    await world.start()
-    await world.time.pass(10_000)
-    expect(again()).toEqual([])
+    expect([world.sequences('all'), most]).toEqual([[1, 2, 3], 1])
   })
 })

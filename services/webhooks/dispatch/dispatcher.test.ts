@@ -154,26 +154,6 @@ describe('an owner', () => {
     expect(dispatcher.health().shards.map(({ subscriptions }) => subscriptions)).toEqual([0, 0, 0, 0])
   })
 
-  test('who asks for a replay gets the same deliveries again, and the cursor stays', async () => {
-    await world.subscribe('all')
-    const first = await world.start()
-    await world.verdicts(6)
-    await world.time.idle()
-    await world.say('all', 'ReplayRequested', { replayId: anId('replay'), fromSequence: 2, toSequence: 4 })
-    await world.time.pass(2_000)
-    const again = world.postsTo('all').filter(({ headers }) => headers['X-Service-Replay'] === '1')
-    expect(again.map(({ sequence }) => sequence)).toEqual([2, 3, 4])
-    expectWhole(world.posts, 6)
-    const state = await world.deliveries('all')
-    expect(state.cursor.sequence).toBe(7)
-    expect(state.replays.get(anId('replay'))).toEqual({ through: 4, delivered: 3, exhausted: 0 })
-    // It is over, and stays so.
-    await first.stop()
-    await world.start()
-    await world.time.pass(5_000)
-    expect(world.posts).toHaveLength(9)
-  })
-
   test('who changes the filter has it from there on', async () => {
     await world.subscribe('all')
     await world.start()

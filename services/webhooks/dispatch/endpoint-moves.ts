@@ -1,13 +1,10 @@
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { sentThrough } from '../deliveries/delivery-state.ts'
-import type { RequestedReplay } from '../state/subscription-state.ts'
+import { isToRecover } from '../deliveries/delivery-state.ts'
 import { probeAt } from './decide-attempt.ts'
 import {
   type Decision,
   type Effect,
-  type EndpointItem,
   type EndpointState,
-  isCancelled,
   isNewsTurn,
   mayBegin,
   type Situation,
@@ -46,18 +43,6 @@ export function mailLater({ subscription }: EndpointState, now: Situation): Effe
   return state === 'degraded' && inMs > 0 ? [wake(now, inMs, { kind: 'mail', since })] : []
 }
 
-/** Puts a delivery that was asked for again in front of the others, unless its owner asked for no more of them. */
-export const backInFront = (
-  state: EndpointState,
-  replay: Extract<EndpointItem, { kind: 'replay' }>,
-): readonly Effect[] => (isCancelled(state, replay.item.replayId) ? [] : [inFront(replay)])
-
-const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => ({
-  kind: 'replay',
-  replays: [replay],
-  where: 'front',
-})
-
 export const close = (state: EndpointState): Decision =>
   act({ ...state, phase: 'closed' }, { kind: 'detach' }, { kind: 'drop_queue' }, { kind: 'close' })
 
@@ -67,15 +52,11 @@ export function read(state: EndpointState): Decision {
   return act({ ...state, isReading: true }, { kind: 'read' })
 }
 
-/** Looks for the deliveries of replays that are not sent through. */
-export function seek(state: EndpointState, { deliveries }: Situation): Decision {
-  if (!mayBegin(state)) return act(state)
-  const isOpen = ({ replayId, toSequence, cancelledAt }: RequestedReplay): boolean =>
-    cancelledAt === null && !state.sought.has(replayId) && sentThrough(deliveries, replayId) < toSequence
-  const requests = state.subscription.replays.filter(isOpen)
-  if (requests.length === 0) return act(state)
-  const sought = new Set([...state.sought, ...requests.map(({ replayId }) => replayId)])
-  return act({ ...state, sought }, { kind: 'seek', requests })
+/** Lets what was given up be tried again, where its owner asked for it. */
+export function recover(state: EndpointState, { deliveries }: Situation): Decision {
+  if (state.isRecovering || !mayBegin(state) || !isToRecover(state.subscription, deliveries))
+    return act(state)
+  return act({ ...state, isRecovering: true }, { kind: 'recover' })
 }
 
 /** Leaves the tail and drops its queue: it is read again from the cursor of its delivery log. */

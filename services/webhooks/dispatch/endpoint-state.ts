@@ -1,26 +1,13 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
-import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
-import { isSending, type RequestedReplay, type Subscription } from '../state/subscription-state.ts'
+import { isSending, type Subscription } from '../state/subscription-state.ts'
 import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
-
-/** A delivery of the past that its owner asked for again. */
-export interface ReplayItem extends DeliveryPlace {
-  readonly replayId: string
-  /** The last number of the replay. */
-  readonly toSequence: number
-  /** Numbers of the replay, in their order, that were neither taken nor given up so far: one set for all of it. */
-  readonly left: Set<number>
-  readonly template: number
-  readonly baseUrl: string
-}
 
 /** The next item for an endpoint. */
 export type EndpointItem =
   | { readonly kind: 'first'; readonly matched: Matched }
   | { readonly kind: 'retry'; readonly sequence: number }
-  | { readonly kind: 'replay'; readonly item: ReplayItem; readonly tries: number }
 
 /**
  * How an endpoint took its latest delivery: `quick`, `slow` though it took it, or `unproven`, where it did not, or
@@ -64,8 +51,8 @@ export interface EndpointState {
   readonly isProbeDue: boolean
   /** Probes since it was degraded that it may have seen, and did not take. */
   readonly probesFailed: number
-  /** Replays that are being sent, or looked for. */
-  readonly sought: ReadonlySet<string>
+  /** Deliveries that were given up are being looked for. */
+  readonly isRecovering: boolean
   /** When its cursor was last written down, or found to need no writing. */
   readonly writtenAtMs: number
 }
@@ -73,9 +60,8 @@ export interface EndpointState {
 /** Work that comes due for an endpoint. */
 export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
-  | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
   | { readonly kind: 'probe' | 'rest'; readonly atMs: number }
-  | { readonly kind: 'read' | 'load' | 'drain' | 'seek' }
+  | { readonly kind: 'read' | 'load' | 'drain' | 'recover' }
   /** It has failed for an hour, where it still does since then. Unix milliseconds. */
   | { readonly kind: 'mail'; readonly since: number }
   | { readonly kind: 'say'; readonly change: Change }
@@ -104,14 +90,10 @@ export type Input =
   | { readonly kind: 'left_behind'; readonly cursor: DeliveryCursor }
   /** The tail brings none of its signals, and nobody reads for it. */
   | { readonly kind: 'stray' }
-  | {
-      readonly kind: 'sought'
-      readonly found: readonly Extract<EndpointItem, { kind: 'replay' }>[]
-      /** Replays whose deliveries could not be read. */
-      readonly missing: readonly string[]
-    }
+  /** These wait for another try, which its owner asked for. */
+  | { readonly kind: 'recovery'; readonly sequences: readonly number[] }
   /** Something could not be done, and is tried again. */
-  | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'read' }
+  | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'recover' | 'read' }
   | { readonly kind: 'failed_to_say'; readonly change: Change }
   | { readonly kind: 'written' }
   | { readonly kind: 'lost' }
@@ -136,16 +118,9 @@ export type Effect =
   | { readonly kind: 'wake'; readonly atMs: number; readonly timer: Timer }
   /** Queues deliveries for another try. */
   | { readonly kind: 'retry'; readonly sequences: readonly number[] }
-  /** Queues replayed deliveries: before all others, or after them. */
-  | {
-      readonly kind: 'replay'
-      readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
-      readonly where: 'front' | 'back'
-    }
-  /** Drops the queued deliveries of these replays. */
-  | { readonly kind: 'drop_replays'; readonly replayIds: readonly string[] }
   | { readonly kind: 'drain' }
-  | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
+  /** Lets what was given up wait for another try, as its owner asked. */
+  | { readonly kind: 'recover' }
   | { readonly kind: 'say'; readonly change: Change }
   /** Mails the owner what the subscription says. */
   | { readonly kind: 'mail' }
@@ -196,13 +171,9 @@ export const initialEndpoint = (
   probeAtMs: undefined,
   isProbeDue: false,
   probesFailed: 0,
-  sought: new Set(),
+  isRecovering: false,
   writtenAtMs: nowMs,
 })
-
-/** Whether its owner has ended a replay before its end. */
-export const isCancelled = ({ subscription }: EndpointState, replayId: string): boolean =>
-  subscription.replays.some((one) => one.replayId === replayId && one.cancelledAt !== null)
 
 /** Whether a POST may begin now: asked right before each. */
 export const mayBegin = ({ phase, subscription }: EndpointState): boolean =>

@@ -7,7 +7,6 @@ import { initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { Endpoint } from './endpoint.ts'
-import type { EndpointItem } from './endpoint-state.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
 const ALONG = { nowMs: 0, wallMs: 0, random: 0, tailCursor: undefined, catchUpPerSecond: 500 }
@@ -15,7 +14,7 @@ const NEWS = 1_000_000
 
 /** An endpoint with one new signal, and so many deliveries that wait for another try. */
 function endpointWith({ open }: { open: number }): Endpoint {
-  const state = { state: 'active', sending: AS_IT_COMES, moved: null, replays: [] }
+  const state = { state: 'active', sending: AS_IT_COMES, moved: null, recovery: null }
   const subscription = { subscriptionId: 'one', ...state }
   const endpoint = new Endpoint(subscription as unknown as Subscription, {
     shard: 0,
@@ -34,32 +33,24 @@ function endpointWith({ open }: { open: number }): Endpoint {
   return endpoint
 }
 
-test('what waits behind too many open deliveries is no work; what is asked for again is', () => {
+test('what waits behind too many open deliveries is no work', () => {
   const full = endpointWith({ open: LIMITS.webhookOpenDeliveries })
-  expect(full.work).toBeUndefined()
+  expect(full.hasWork).toBe(false)
   expect(full.take()).toBeUndefined()
-  const replay = { kind: 'replay', item: { sequence: 9 }, tries: 0 } as Extract<
-    EndpointItem,
-    { kind: 'replay' }
-  >
-  full.handle({ kind: 'timer', timer: { kind: 'replay', replay } }, ALONG)
-  expect(full.work).toBe('replays')
-  expect(full.take()).toBe(replay)
-  expect(full.work).toBeUndefined()
 })
 
 test('with room for one it is work, once', () => {
   const endpoint = endpointWith({ open: LIMITS.webhookOpenDeliveries - 1 })
-  expect(endpoint.work).toBe('live')
+  expect(endpoint.hasWork).toBe(true)
   expect(endpoint.take()).toMatchObject({ kind: 'first', matched: { sequence: NEWS } })
   endpoint.offer({ sequence: NEWS + 1 } as Matched, 0)
-  expect(endpoint.work).toBeUndefined()
+  expect(endpoint.hasWork).toBe(false)
 })
 
 test('it is work again once one of what was open is finished', () => {
   const endpoint = endpointWith({ open: LIMITS.webhookOpenDeliveries })
   endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map() })
-  expect(endpoint.work).toBe('live')
+  expect(endpoint.hasWork).toBe(true)
 })
 
 test('a stretch that is read again after a fault brings no number twice', () => {
@@ -69,5 +60,5 @@ test('a stretch that is read again after a fault brings no number twice', () => 
   expect([endpoint.take(), endpoint.take()]).toMatchObject(
     [NEWS, NEWS + 1].map((sequence) => ({ matched: { sequence } })),
   )
-  expect(endpoint.work).toBeUndefined()
+  expect(endpoint.hasWork).toBe(false)
 })

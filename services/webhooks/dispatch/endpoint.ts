@@ -44,7 +44,6 @@ export class Endpoint implements Schedulable {
   readonly #signals: QueuedSignals
   /** Sequences whose next try is due. */
   readonly #due = new Set<number>()
-  readonly #replays: Extract<EndpointItem, { kind: 'replay' }>[] = []
   /** Sequences that are being sent or recorded. */
   readonly #underWay = new Set<number>()
   #attempts = 0
@@ -90,7 +89,7 @@ export class Endpoint implements Schedulable {
     return this.#underWay
   }
 
-  /** Attempts under way, replays included. */
+  /** Attempts under way. */
   get attempts(): number {
     return this.#attempts
   }
@@ -123,7 +122,7 @@ export class Endpoint implements Schedulable {
 
   /** Whether nothing waits, and nothing is under way. */
   get isIdle(): boolean {
-    return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
+    return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0
   }
 
   /**
@@ -167,17 +166,8 @@ export class Endpoint implements Schedulable {
   #takeIn(effect: Effect): boolean {
     if (effect.kind === 'drop_queue') this.#signals.clear()
     else if (effect.kind === 'retry') for (const sequence of effect.sequences) this.#due.add(sequence)
-    else if (effect.kind === 'replay') {
-      if (effect.where === 'front') this.#replays.unshift(...effect.replays)
-      else for (const replay of effect.replays) this.#replays.push(replay)
-    } else if (effect.kind === 'drop_replays') {
-      const left = this.#replays.filter(({ item }) => !effect.replayIds.includes(item.replayId))
-      this.#replays.splice(0, this.#replays.length, ...left)
-    } else return false
-    if (this.#state.phase === 'closed') {
-      this.#due.clear()
-      this.#replays.length = 0
-    }
+    else return false
+    if (this.#state.phase === 'closed') this.#due.clear()
     return true
   }
 
@@ -199,13 +189,12 @@ export class Endpoint implements Schedulable {
     return true
   }
 
-  /** Kind of the item that {@link take} would return: a signal, retry or probe, or only a replay. */
-  get work(): 'live' | 'replays' | undefined {
-    if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
-    if (this.#state.restsUntilMs !== undefined) return undefined
-    if (this.#state.health.state === 'degraded') return this.#isProbeReady() ? 'live' : undefined
-    if (this.#nextDue() !== undefined || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
-    return this.#replays.length > 0 ? 'replays' : undefined
+  /** Whether {@link take} would return something. */
+  get hasWork(): boolean {
+    if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return false
+    if (this.#state.restsUntilMs !== undefined) return false
+    if (this.#state.health.state === 'degraded') return this.#isProbeReady()
+    return this.#nextDue() !== undefined || (this.queued > 0 && this.#hasRoomForNew())
   }
 
   #isProbeReady(): boolean {
@@ -215,15 +204,13 @@ export class Endpoint implements Schedulable {
   }
 
   /**
-   * Takes what is to be sent next: what is due again before what is new, and what was asked for again last. A
-   * degraded endpoint gets one probe.
+   * Takes what is to be sent next: what is due again before what is new. A degraded endpoint gets one probe.
    */
   take(): EndpointItem | undefined {
     const item = this.#state.health.state === 'degraded' ? this.#takeProbe() : this.#takeNext()
     if (item === undefined) return undefined
     this.#attempts += 1
     assert(this.#attempts <= MOST_UNDER_WAY, 'the attempts of an endpoint are bounded', this.#attempts)
-    if (item.kind === 'replay') return item
     const sequence = sequenceOf(item)
     assert(!this.#underWay.has(sequence), 'a delivery is under way once', sequence)
     this.#underWay.add(sequence)
@@ -237,7 +224,7 @@ export class Endpoint implements Schedulable {
       if (isOpen && !this.#underWay.has(sequence)) return { kind: 'retry', sequence }
     }
     const matched = this.#hasRoomForNew() ? this.#signals.shift() : undefined
-    return matched === undefined ? this.#replays.shift() : { kind: 'first', matched }
+    return matched && { kind: 'first', matched }
   }
 
   /**
@@ -276,6 +263,6 @@ export class Endpoint implements Schedulable {
   ended(item: EndpointItem): void {
     this.#attempts -= 1
     assert(this.#attempts >= 0, 'an attempt ends once', this.#attempts)
-    if (item.kind !== 'replay') this.#underWay.delete(sequenceOf(item))
+    this.#underWay.delete(sequenceOf(item))
   }
 }

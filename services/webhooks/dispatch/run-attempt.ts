@@ -13,7 +13,7 @@ import type { Matched } from '../signals/signal.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
-import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
+import type { EndpointItem, Input } from './endpoint-state.ts'
 
 /** All that an attempt leaves to be recorded: it counts once that is durable. */
 export interface AttemptMade
@@ -53,7 +53,6 @@ interface Made {
 /** One attempt on its way. */
 interface Attempt extends Made {
   readonly endpoint: Endpoint
-  readonly replayId: string | null
   /** The address that it goes to. */
   readonly sealedUrl: string
   /** The endpoint was degraded when it was taken up. */
@@ -78,13 +77,11 @@ export async function runAttempt(
   const made =
     item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
-  const replayId = item.kind === 'replay' ? item.item.replayId : null
   const { subscription } = endpoint.state
   const attempt = {
     ...made,
     sealedUrl: subscription.sealedUrl,
     endpoint,
-    replayId,
     isProbe,
   }
   const given = context.directory.target(subscription)
@@ -101,7 +98,7 @@ async function send(
   onSent: () => void,
 ): Promise<AttemptEnd> {
   const { now, random, sender, sign, holds, apply } = context
-  const { endpoint, prepared, attemptsBefore, replayId, isProbe } = attempt
+  const { endpoint, prepared, attemptsBefore, isProbe } = attempt
   const at = now()
   const headers = sign(target.secrets, {
     event: prepared.signal.type,
@@ -110,17 +107,12 @@ async function send(
     at,
     sequence: prepared.sequence,
     attempt: attemptsBefore + 1,
-    isReplay: replayId !== null,
     traceparent: prepared.signal.traceparent,
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
   const isThere = (): boolean => endpoint.state.subscription.sealedUrl === attempt.sealedUrl
-  const isAllowed = (): boolean =>
-    endpoint.mayBegin &&
-    isThere() &&
-    holds(endpoint) &&
-    (replayId === null || !isCancelled(endpoint.state, replayId))
+  const isAllowed = (): boolean => endpoint.mayBegin && isThere() && holds(endpoint)
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
   const outcome = await sender.send(request, context.cutOff(endpoint))
@@ -150,8 +142,6 @@ async function makeAgain(
   endpoint: Endpoint,
   item: Exclude<EndpointItem, { readonly kind: 'first' }>,
 ): Promise<Made | undefined> {
-  if (item.kind === 'replay')
-    return { prepared: await prepareAgain(store, item.item), attemptsBefore: item.tries }
   const open = endpoint.deliveries?.open.get(item.sequence)
   if (open === undefined) return undefined
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
@@ -159,7 +149,7 @@ async function makeAgain(
 
 /** The record of an attempt. */
 function attemptOf(
-  { prepared, replayId }: Attempt,
+  { prepared }: Attempt,
   ended: Pick<DeliveryAttempt, 'at' | 'detail'> & {
     readonly decision: AttemptDecision
     readonly outcome: SendOutcome
@@ -178,7 +168,6 @@ function attemptOf(
     reason,
     detail: ended.detail,
     bodySha256: prepared.bodySha256,
-    nextAt: replayId === null ? nextAt : null,
-    replayId,
+    nextAt,
   }
 }

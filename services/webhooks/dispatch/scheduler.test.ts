@@ -6,14 +6,14 @@ import { type Schedulable, Scheduler, type Turn } from './scheduler.ts'
 /** An endpoint that always has something to send. */
 interface Fake extends Schedulable {
   readonly name: string
-  work: 'live' | 'replays' | undefined
+  isBehind: boolean
   pace: Pace
 }
 const AT_ONCE = 128
 
 const fake = (name: string, change: Partial<Fake> = {}): Fake => ({
   name,
-  work: 'live',
+  hasWork: true,
   pace: 'quick',
   isBehind: false,
   host: `https://${name}`,
@@ -124,10 +124,9 @@ describe('turns', () => {
     expect([...namesOf(turns)].filter((name) => first.has(name))).toEqual([])
   })
 
-  test('of replays come behind those of signals', () => {
+  test('of endpoints that are behind come after those that are not', () => {
     const { scheduler, fill } = aScheduler()
-    const replaying = many(200, () => ({ work: 'replays' }))
-    const turns = fill(...replaying)
+    const turns = fill(...many(200, () => ({ isBehind: true })))
     const live = many(20, (n) => ({ owner: `live ${n}` })).map((one) => ({
       ...one,
       name: `live ${one.name}`,
@@ -138,12 +137,12 @@ describe('turns', () => {
     expect(next.filter((name) => name.startsWith('live'))).toHaveLength(40)
   })
 
-  test('of an endpoint that waited for replays come at once when it has a signal', () => {
+  test('of an endpoint that was behind come at once when it is not any more', () => {
     const { scheduler, fill } = aScheduler()
-    const turns = fill(...many(200, () => ({ work: 'replays' })))
-    const one = fake('one', { work: 'replays' })
+    const turns = fill(...many(200, () => ({ isBehind: true })))
+    const one = fake('one', { isBehind: true })
     scheduler.offer(one)
-    one.work = 'live'
+    one.isBehind = false
     scheduler.offer(one)
     for (const turn of turns.slice(0, 1)) scheduler.done(turn)
     expect(scheduler.take()?.endpoint.name).toBe('one')

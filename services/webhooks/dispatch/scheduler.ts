@@ -6,8 +6,7 @@ import type { Pace } from './endpoint-state.ts'
 
 /** An endpoint as the scheduler sees it. */
 export interface Schedulable {
-  /** Something of its turn, or only what was asked for again; undefined where there is nothing. */
-  readonly work: 'live' | 'replays' | undefined
+  readonly hasWork: boolean
   readonly pace: Pace
   readonly isBehind: boolean
   /** Origin of its address; undefined before that is known. */
@@ -125,17 +124,16 @@ export class Scheduler<Item extends Schedulable> {
   /** The line that it may enter now; undefined where it has nothing to send, or no slot left. */
   #placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
     const kind = kindOf(seat)
-    const { work, isBehind } = seat.endpoint
-    if (work === undefined || seat.sending >= mostOf(kind)) return undefined
+    const { hasWork, isBehind } = seat.endpoint
+    if (!hasWork || seat.sending >= mostOf(kind)) return undefined
     if (kind === 'limited') return { line: 'limited', kind }
-    return { line: isBehind || work === 'replays' ? 'behind' : 'live', kind }
+    return { line: isBehind ? 'behind' : 'live', kind }
   }
 
   #putInLine(seat: Seat<Item>): void {
     const place = this.#placeFor(seat)
     if (place === undefined) return
     const { waits } = seat
-    // What waits for replays alone waits elsewhere once a signal has come.
     if (waits?.line === place.line && waits.kind === place.kind) return
     seat.waits = place
     seat.isParked = false
@@ -240,7 +238,7 @@ export class Scheduler<Item extends Schedulable> {
 
   /** Queues an endpoint, if it has work and room and is not queued yet. */
   offer(endpoint: Item): void {
-    if (endpoint.work !== undefined) this.#putInLine(this.#seatOf(endpoint))
+    if (endpoint.hasWork) this.#putInLine(this.#seatOf(endpoint))
   }
 
   /** Counts an attempt for the next in line; undefined where there is none, or no room. */

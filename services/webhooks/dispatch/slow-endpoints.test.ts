@@ -52,21 +52,4 @@ describe('fifty endpoints that take every delivery after 14.5 s', () => {
     }
     expect(await medianOfHealthy()).toBeLessThanOrEqual(AS_WITHOUT_OTHERS_MS)
   })
-
-  test('of one owner, with replays of all that they ever got, wait behind the signals of others', async () => {
-    for (let n = 0; n < 50; n++) {
-      world.endpoint(`slow-${n}`, (post, signal) => takes(post.sequence <= 30 ? 1 : 900)(post, signal))
-      await world.subscribe(`slow-${n}`)
-    }
-    const before = await world.start()
-    await world.verdicts(30)
-    await world.time.pass(2_000)
-    await before.stop()
-    for (let n = 0; n < 50; n++) {
-      const window = { fromSequence: 1, toSequence: 30 }
-      await world.say(`slow-${n}`, 'ReplayRequested', { replayId: anId(`replay ${n}`), ...window })
-      world.endpoint(`slow-${n}`, takes(900))
-    }
-    expect(await medianOfHealthy()).toBeLessThanOrEqual(AS_WITHOUT_OTHERS_MS)
-  })
 })

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 /** A verified delivery. */
 export interface ReceivedWebhook {
   readonly event: string
-  /** The same over all tries and replays: what is done once is remembered by it. */
+  /** The same over all tries: what is done once is remembered by it. */
   readonly delivery_id: string
   readonly created_at: string
   /** From 1 without gaps, per subscription; absent in tests. */

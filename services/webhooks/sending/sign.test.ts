@@ -44,16 +44,14 @@ describe('the headers of a delivery', () => {
     })
   })
 
-  test('mark replays and what is stale, and carry the trace', () => {
+  test('say which try it is, and carry the trace', () => {
     const headers = sign([SECRET], {
       ...DELIVERY,
       attempt: 3,
-      isReplay: true,
       traceparent: '00-1',
     })
     expect(headers).toMatchObject({
       'X-Service-Attempt': '3',
-      'X-Service-Replay': '1',
       traceparent: '00-1',
     })
   })
@@ -62,11 +60,9 @@ describe('the headers of a delivery', () => {
     const headers = sign([SECRET], {
       ...DELIVERY,
       sequence: undefined,
-      isReplay: false,
       traceparent: undefined,
     })
     expect(Object.keys(headers)).not.toContain('X-Service-Sequence')
-    expect(Object.keys(headers)).not.toContain('X-Service-Replay')
     expect(Object.keys(headers)).not.toContain('traceparent')
   })
 

@@ -24,8 +24,6 @@ export interface SignedDelivery {
   readonly sequence?: number | undefined
   /** From 1. */
   readonly attempt: number
-  /** Sent again because its owner asked for it. */
-  readonly isReplay?: boolean
   /** W3C trace context of what caused it. */
   readonly traceparent?: string | undefined
 }
@@ -97,7 +95,6 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
     }
     // Set one by one: putting objects together costs more than signing.
     if (sequence !== undefined) headers['X-Service-Sequence'] = String(sequence)
-    if (marks.isReplay === true) headers['X-Service-Replay'] = '1'
     if (marks.traceparent !== undefined) headers.traceparent = marks.traceparent
     return headers
   }

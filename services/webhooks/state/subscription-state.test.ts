@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import {
-  ReplayRequested,
+  RecoveryRequested,
   SecretRotated,
   SubscriptionChanged,
   SubscriptionCreated,
@@ -54,15 +54,7 @@ const disabled = subscriptionFact(SubscriptionDisabled, { subscriptionId, reason
 const removed = subscriptionFact(SubscriptionRemoved, { subscriptionId, reason: 'removed' })
 const resumed = (from: 'cursor' | 'now' | 'since', after: string | null): Fact =>
   subscriptionFact(SubscriptionResumed, { subscriptionId, from, after })
-const replay = (n: number): Fact =>
-  subscriptionFact(ReplayRequested, {
-    subscriptionId,
-    replayId: `019abcde-7c00-7001-8000-${String(n).padStart(12, '0')}`,
-    fromSequence: n,
-    toSequence: n + 1,
-    only: 'all',
-    deliveries: 2,
-  })
+const recovery = (since: number): Fact => subscriptionFact(RecoveryRequested, { subscriptionId, since })
 
 const state = (...facts: readonly Fact[]): Subscription | undefined =>
   given(...facts).reduce<Subscription | undefined>(evolveSubscription, undefined)
@@ -85,7 +77,7 @@ describe('a subscription', () => {
       filters: [{ after: 'start', filter: FILTER }],
       startAfter: 'start',
       moved: null,
-      replays: [],
+      recovery: null,
     })
   })
 
@@ -138,11 +130,9 @@ describe('a subscription', () => {
     })
   })
 
-  test('keeps the latest ten replays', () => {
-    const many = Array.from({ length: 12 }, (_, n) => replay(n + 1))
-    expect(state(created, ...many)?.replays.map(({ fromSequence }) => fromSequence)).toEqual([
-      3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-    ])
+  test('remembers the newest request for what was given up', () => {
+    expect(state(created)?.recovery).toBeNull()
+    expect(state(created, recovery(5), recovery(3))?.recovery).toEqual({ revision: 2, since: 3 })
   })
 
   test('is never there when its stream was closed before it was created', () => {
@@ -153,7 +143,15 @@ describe('a subscription', () => {
 
 describe('the read model', () => {
   const facts = fc.array(
-    fc.constantFrom(changed(53), rotated('v1.x', AT + 9), paused, degraded(), recovered, disabled, replay(1)),
+    fc.constantFrom(
+      changed(53),
+      rotated('v1.x', AT + 9),
+      paused,
+      degraded(),
+      recovered,
+      disabled,
+      recovery(1),
+    ),
     { maxLength: 12 },
   )
 

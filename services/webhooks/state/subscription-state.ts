@@ -1,12 +1,7 @@
 import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type {
-  ReplayScope,
-  Sending,
-  SubscriptionFilter,
-  SubscriptionState,
-} from '../../../contracts/subscription.ts'
+import type { Sending, SubscriptionFilter, SubscriptionState } from '../../../contracts/subscription.ts'
 
 /** A filter, and the position of the log after which it applies. */
 export interface FilterPeriod extends JsonObject {
@@ -20,20 +15,6 @@ export interface SealedSecret extends JsonObject {
   readonly sealed: string
   /** Unix milliseconds; null for the newest. */
   readonly signsUntil: number | null
-}
-
-/** A window of the past that is to be sent again. */
-export interface RequestedReplay extends JsonObject {
-  readonly replayId: string
-  readonly fromSequence: number
-  readonly toSequence: number
-  readonly only: ReplayScope
-  /** How many deliveries it was to send when it was asked for. */
-  readonly deliveries: number
-  /** Unix milliseconds. */
-  readonly requestedAt: number
-  /** When its owner ended it; null where that did not happen. */
-  readonly cancelledAt: number | null
 }
 
 /** A subscription as the events of its stream tell it. Times are Unix milliseconds. */
@@ -56,8 +37,8 @@ export interface Subscription extends JsonObject {
   readonly startAfter: Position
   /** The cursor set by the newest resume that moved it; null when none did. The revision distinguishes resumes. */
   readonly moved: { readonly revision: number; readonly after: Position } | null
-  /** Newest last; the latest ten. */
-  readonly replays: readonly RequestedReplay[]
+  /** The newest request to try again what was given up since an instant; null when there was none. */
+  readonly recovery: { readonly revision: number; readonly since: number } | null
   readonly createdAt: number
   readonly changedAt: number
   readonly revision: number
@@ -76,14 +57,11 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionDisabled',
   'SubscriptionAllowed',
   'SubscriptionRemoved',
-  'ReplayRequested',
-  'ReplayCancelled',
+  'RecoveryRequested',
 ] as const satisfies readonly EventType[]
 
 /** States in which signals are sent; a degraded endpoint is only probed. */
 export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'
-
-const REPLAYS_KEPT = 10
 
 /** The subscription after an event of its stream; what it was for events of others; undefined before its creation. */
 export function evolveSubscription(
@@ -102,7 +80,7 @@ export function evolveSubscription(
       secrets: [{ generation, sealed: sealedSecret, signsUntil: null }],
       filters: [{ after: startAfter, filter }],
       moved: null,
-      replays: [],
+      recovery: null,
       createdAt: at,
       changedAt: at,
       revision: event.revision,
@@ -155,19 +133,8 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
       const moved = after === null ? before.moved : { revision: event.revision, after }
       return { state: 'active', reason: null, moved }
     }
-    case 'ReplayRequested': {
-      const { subscriptionId: _own, ...window } = event.data
-      const asked = { ...window, requestedAt: at, cancelledAt: null }
-      return { replays: [...before.replays, asked].slice(-REPLAYS_KEPT) }
-    }
-    case 'ReplayCancelled': {
-      const { replayId } = event.data
-      return {
-        replays: before.replays.map((one) =>
-          one.replayId === replayId ? { ...one, cancelledAt: one.cancelledAt ?? at } : one,
-        ),
-      }
-    }
+    case 'RecoveryRequested':
+      return { recovery: { revision: event.revision, since: event.data.since } }
     default:
       return undefined
   }

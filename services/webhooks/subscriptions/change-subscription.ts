@@ -42,7 +42,7 @@ interface ResumeRequest {
 
 /** Changes by an owner. */
 export function changing(deps: SubscriptionDeps) {
-  const { owners, looking, sync, now } = deps
+  const { owners, store, sync, now } = deps
   return {
     /** @throws ServiceError `invalid_request`, `subscription_state`, `url_refused`, `rate_limited` */
     async change(
@@ -82,7 +82,7 @@ export function changing(deps: SubscriptionDeps) {
       origin: Origin,
     ): Promise<SubscriptionView> {
       const { startAfter } = await findOwn(deps, accountId, id)
-      const asked = from === 'cursor' ? null : await resolveStart(looking, 'since', since ?? 'now', now())
+      const asked = from === 'cursor' ? null : await resolveStart(store, 'since', since ?? 'now', now())
       // It has no filter for what came before its start.
       const after = asked !== null && comparePositions(asked, startAfter) < 0 ? startAfter : asked
       const command = { kind: 'Resume', from, after } as const

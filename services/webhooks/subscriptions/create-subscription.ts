@@ -36,7 +36,7 @@ export async function createSubscription(
   const subscriptionId = newId()
   await deps.checkUrl(request.url)
   await deps.takeUnasked('creation', accountId, request.url)
-  const startAfter = await resolveStart(deps.looking, 'start', request.start, deps.now())
+  const startAfter = await resolveStart(deps.store, 'start', request.start, deps.now())
   const secret = createSecret(deps.random)
   const about = { subscriptionId, accountId }
   const url = await seal(deps.owners, 'url', about, request.url, origin)

@@ -9,7 +9,6 @@ const subscriptionId = '019abcde-7c00-7001-8000-0000000000b1'
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const NOW = Date.UTC(2026, 10, 21, 12)
 const FILTER = readFilter({ events: ['trade_call'] })
-const uuid = (n: number): string => `019abcde-7c00-7001-8000-${String(n).padStart(12, '0')}`
 
 const created: SubscriptionFact = {
   type: 'SubscriptionCreated',
@@ -50,13 +49,9 @@ const changed = (minConfidence: number): SubscriptionFact => ({
   type: 'SubscriptionChanged',
   data: { subscriptionId, filter: { ...FILTER, minConfidence } },
 })
-const cancelled = (n: number): SubscriptionFact => ({
-  type: 'ReplayCancelled',
-  data: { subscriptionId, replayId: uuid(n) },
-})
-const replayed = (n: number): SubscriptionFact => ({
-  type: 'ReplayRequested',
-  data: { subscriptionId, replayId: uuid(n), fromSequence: 3, toSequence: 7, only: 'all', deliveries: 5 },
+const recovery = (since: number): SubscriptionFact => ({
+  type: 'RecoveryRequested',
+  data: { subscriptionId, since },
 })
 const times = <Item>(count: number, make: (n: number) => Item): Item[] =>
   Array.from({ length: count }, (_, n) => make(n))
@@ -94,16 +89,10 @@ const rotate = (overlapUntil: number): SubscriptionCommand => ({
   overlapUntil,
   now: NOW,
 })
-const replay = (change: object = {}): SubscriptionCommand => ({
-  kind: 'RequestReplay',
-  replayId: uuid(99),
-  fromSequence: 3,
-  toSequence: 7,
-  only: 'all',
-  deliveries: 5,
-  newest: 7,
-  isDone: () => false,
-  ...change,
+const recover = (since: number, isWaiting = false): SubscriptionCommand => ({
+  kind: 'Recover',
+  since,
+  isWaiting,
 })
 
 test('pausing stops what sends, once; what is disabled is not paused', () => {
@@ -201,63 +190,20 @@ describe('a new secret', () => {
   })
 })
 
-describe('a replay', () => {
-  test('is of numbers that were given out, in their order, and of so many at most', () => {
-    const asked = (fromSequence: number, toSequence: number, newest: number) =>
-      given(created).when(
-        replay({ fromSequence, toSequence, newest, deliveries: toSequence - fromSequence + 1 }),
-      )
-    expect(asked(7, 7, 7)).toHaveLength(1)
-    expect(asked(3, 7, 7)).toEqual([
-      {
-        type: 'ReplayRequested',
-        data: {
-          subscriptionId,
-          replayId: uuid(99),
-          fromSequence: 3,
-          toSequence: 7,
-          only: 'all',
-          deliveries: 5,
-        },
-      },
-    ])
-    expect(asked(3, 7, 6)).toBe('invalid_request')
-    expect(asked(7, 3, 9)).toBe('invalid_request')
-    expect(asked(1, LIMITS.webhookReplayDeliveries, 1e6)).toHaveLength(1)
-    expect(asked(1, LIMITS.webhookReplayDeliveries + 1, 1e6)).toBe('invalid_request')
-  })
-
-  test('waits for a place among those under way', () => {
-    const most = times(LIMITS.webhookReplaysKept, replayed)
-    expect(given(created, ...most).when(replay())).toBe('subscription_state')
-    expect(given(created, ...most).when(replay({ isDone: (id: string) => id === uuid(0) }))).toHaveLength(1)
-    expect(given(created, ...most.slice(1)).when(replay())).toHaveLength(1)
-    expect(given(created, ...most, cancelled(3)).when(replay())).toHaveLength(1)
-  })
-
-  test('of what failed may lie among as many as there are, so long as not too many of them did', () => {
-    const wide = { fromSequence: 1, toSequence: 900_000, newest: 1e6, only: 'failed' }
-    expect(given(created).when(replay({ ...wide, deliveries: 40 }))).toHaveLength(1)
-    const tooMany = { ...wide, deliveries: LIMITS.webhookReplayDeliveries + 1 }
-    expect(given(created).when(replay(tooMany))).toBe('invalid_request')
-  })
-
-  test('is cancelled once, while it is under way, in whatever state the subscription is', () => {
-    const cancel = (n: number, isDone = false) =>
-      ({ kind: 'CancelReplay', replayId: uuid(n), isDone }) as const
-    for (const state of [[], [paused], [degraded], [disabled]]) {
-      expect(given(created, replayed(1), ...state).when(cancel(1))).toEqual([cancelled(1)])
-    }
-    expect(given(created, replayed(1), cancelled(1)).when(cancel(1))).toEqual([])
-    expect(given(created, replayed(1)).when(cancel(1, true))).toEqual([])
-    expect(given(created, replayed(1)).when(cancel(2))).toBe('replay_unknown')
-  })
+test('what was given up is asked for in any state, and again once the request before is carried out', () => {
+  for (const state of [[], [paused], [degraded], [disabled]]) {
+    expect(given(created, ...state).when(recover(7))).toEqual([recovery(7)])
+    expect(given(created, recovery(7), ...state).when(recover(3))).toEqual([recovery(3)])
+    expect(given(created, recovery(7), ...state).when(recover(3, true))).toBe('subscription_state')
+    expect(given(created, recovery(7), ...state).when(recover(7, true))).toEqual([])
+    expect(given(created, recovery(7), ...state).when(recover(9, true))).toEqual([])
+  }
 })
 
 test('what is removed, or never was, is unknown to every command', () => {
   expect(given(created).when({ kind: 'Remove', reason: 'a reason' })).toEqual([removed])
   expect(given(created, disabled).when({ kind: 'Remove', reason: 'a reason' })).toEqual([removed])
-  const commands = [pause, resume(), rotate(NOW), replay(), { kind: 'Remove', reason: 'a reason' } as const]
+  const commands = [pause, resume(), rotate(NOW), recover(1), { kind: 'Remove', reason: 'a reason' } as const]
   for (const command of commands) {
     expect(given(created, removed).when(command)).toBe('subscription_unknown')
     expect(given().when(command)).toBe('subscription_unknown')

@@ -6,7 +6,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Sending, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../state/subscription-state.ts'
-import type { ReplayNumbers } from './find-window.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<
@@ -19,8 +18,7 @@ export type SubscriptionFact = FactOf<
   | 'SubscriptionDisabled'
   | 'SubscriptionAllowed'
   | 'SubscriptionRemoved'
-  | 'ReplayRequested'
-  | 'ReplayCancelled'
+  | 'RecoveryRequested'
 >
 
 /** A command to a subscription. Times are Unix milliseconds. */
@@ -41,14 +39,13 @@ export type SubscriptionCommand =
       readonly overlapUntil: number
       readonly now: number
     }
-  | (ReplayNumbers & {
-      readonly kind: 'RequestReplay'
-      readonly replayId: string
-      /** The highest number given out. */
-      readonly newest: number
-      readonly isDone: (replayId: string, toSequence: number) => boolean
-    })
-  | { readonly kind: 'CancelReplay'; readonly replayId: string; readonly isDone: boolean }
+  | {
+      readonly kind: 'Recover'
+      /** Instant since when deliveries were given up. */
+      readonly since: number
+      /** The request before is not carried out yet. */
+      readonly isWaiting: boolean
+    }
   /** By the operator, who alone can allow it again. */
   | { readonly kind: 'Stop' | 'Allow'; readonly reason: string }
   | { readonly kind: 'Remove'; readonly reason: string }
@@ -56,8 +53,7 @@ export type SubscriptionCommand =
 /**
  * The facts that follow from a command. A command that changes nothing has none.
  *
- * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`,
- *   `replay_unknown`, `invalid_request`
+ * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`
  */
 export function decideSubscription(
   { subscriptionId }: Pick<Subscription, 'subscriptionId'>,
@@ -83,11 +79,9 @@ export function decideSubscription(
     }
     case 'RotateSecret':
       return rotateSecret(command, state)
-    case 'RequestReplay':
+    case 'Recover':
       requireNotStopped(state)
-      return requestReplay(command, state)
-    case 'CancelReplay':
-      return cancelReplay(command, state)
+      return recover(command, state)
     case 'Stop':
       if (state.state === 'stopped') return []
       return [
@@ -171,49 +165,16 @@ function rotateSecret(
   return [{ type: 'SecretRotated', data: { subscriptionId, generation, sealedSecret, overlapUntil } }]
 }
 
-function requestReplay(
-  command: Extract<SubscriptionCommand, { kind: 'RequestReplay' }>,
+function recover(
+  { since, isWaiting }: Extract<SubscriptionCommand, { kind: 'Recover' }>,
   state: Subscription,
 ): SubscriptionFact[] {
-  const { replayId, fromSequence, toSequence, only, deliveries, newest, isDone } = command
-  if (fromSequence > toSequence || toSequence > newest) {
-    throw new ServiceError('invalid_request', {
-      message: `from_sequence, to_sequence: ${fromSequence} to ${toSequence} is no window of what was sent; the newest number is ${newest}`,
-      details: { newest_sequence: newest },
-    })
+  const { subscriptionId, recovery } = state
+  if (isWaiting && recovery !== null) {
+    if (recovery.since <= since) return []
+    throw inStateError(state, 'what was asked for before is not tried again yet; ask once it is')
   }
-  if (deliveries > LIMITS.webhookReplayDeliveries) {
-    throw new ServiceError('invalid_request', {
-      message: `from_sequence, to_sequence: the window has ${deliveries} deliveries; at most ${LIMITS.webhookReplayDeliveries} are sent again at a time`,
-    })
-  }
-  const underWay = state.replays.filter(
-    (replay) => replay.cancelledAt === null && !isDone(replay.replayId, replay.toSequence),
-  ).length
-  if (underWay >= LIMITS.webhookReplaysKept) {
-    throw inStateError(
-      state,
-      `${underWay} replays are under way, as many as there may be; wait for one to end, or cancel one`,
-    )
-  }
-  const { subscriptionId } = state
-  const data = { subscriptionId, replayId, fromSequence, toSequence, only, deliveries }
-  return [{ type: 'ReplayRequested', data }]
-}
-
-/** @throws ServiceError `replay_unknown` for one that was never asked for, or so long ago that it is not kept */
-function cancelReplay(
-  { replayId, isDone }: Extract<SubscriptionCommand, { kind: 'CancelReplay' }>,
-  { subscriptionId, replays }: Subscription,
-): SubscriptionFact[] {
-  const replay = replays.find((one) => one.replayId === replayId)
-  if (replay === undefined) {
-    throw new ServiceError('replay_unknown', {
-      message: `Subscription ${subscriptionId} has no replay ${replayId} among its latest.`,
-    })
-  }
-  if (replay.cancelledAt !== null || isDone) return []
-  return [{ type: 'ReplayCancelled', data: { subscriptionId, replayId } }]
+  return [{ type: 'RecoveryRequested', data: { subscriptionId, since } }]
 }
 
 const inStateError = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>

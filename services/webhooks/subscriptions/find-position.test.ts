@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
@@ -43,6 +45,7 @@ test('behind the position of an instant is exactly what was appended then and la
       const store = await aLog(sorted.map((minute) => NOW + minute * 60_000))
       for (const log of [store, inTwoParts(store)]) {
         const position = await positionBefore(log, NOW + instant * 60_000)
+        if (position === undefined) throw new Error('a short log is read to its end')
         const behind: string[] = []
         for await (const { id } of log.readAll({ after: position })) behind.push(id)
         expect(behind.length).toBe(sorted.filter((minute) => minute >= instant).length)
@@ -83,6 +86,19 @@ describe('where to start', () => {
   ])('is not %s', async (text, message) => {
     expect(await resolve(text)).toMatch(message)
     expect(await resolve(text)).toMatch(/^start: /)
+  })
+
+  test('is no instant behind more events than are read, where positions are no numbers; its position is', async () => {
+    const at = new Date(NOW - DAY_MS).toISOString()
+    async function* readAll({ limit = 1 }: Parameters<EventStore['readAll']>[0] = {}) {
+      for (let n = 1; n <= limit; n++) yield { position: `${n}/${n}`, at } as RecordedEvent
+    }
+    const log = { readAll, head: async () => '9999999/9999999' }
+    const now = new Date(NOW).toISOString()
+    await expect(resolveStart(log, 'since', now, NOW)).rejects.toThrow(
+      new RegExp(`^since: .* more than ${LIMITS.webhookPastEvents} events into the log.*give a position`),
+    )
+    expect(await resolveStart(log, 'since', '7/7', NOW)).toBe('7/7')
   })
 
   test('in an empty log is its beginning', async () => {

@@ -16,18 +16,23 @@ const isBefore = (event: RecordedEvent | undefined, instant: number): boolean =>
   event !== undefined && Date.parse(event.at) < instant
 
 /**
- * The position after which the log has the events of an instant and later. Where positions are dense
- * numbers it is found by halving; elsewhere the log is read up to there.
+ * The position after which the log has the events of an instant and later. Where positions are dense numbers it is found
+ * by halving; elsewhere the log is read up to there, and no further than `LIMITS.webhookPastEvents`.
  *
  * @param instant Unix milliseconds of wall time
+ * @returns undefined where the instant lies further into the log than that
  */
-export async function positionBefore(store: Log, instant: number): Promise<Position> {
+export async function positionBefore(store: Log, instant: number): Promise<Position | undefined> {
   const head = await store.head()
   if (head === START || !isBefore(await firstAfter(store, START), instant)) return START
   if (head.includes('/')) {
-    let position: Position = START
-    for await (const event of store.readAll({ upTo: new Date(instant - 1) })) position = event.position
-    return position
+    let [position, events]: [Position, number] = [START, 0]
+    const limit = LIMITS.webhookPastEvents + 1
+    for await (const event of store.readAll({ upTo: new Date(instant - 1), limit })) {
+      position = event.position
+      events += 1
+    }
+    return events === limit ? undefined : position
   }
   let [low, high] = [0n, BigInt(head)]
   while (high - low > 1n) {
@@ -74,5 +79,10 @@ export async function resolveStart(store: Log, field: string, text: string, now:
     throw refusedError(instantFault(text, `${text} is neither "now" nor a position nor an ISO 8601 instant`))
   if (instant < oldest) throw refusedError(tooOld)
   if (instant > now) throw refusedError(`${text} lies in the future`)
-  return positionBefore(store, instant)
+  const found = await positionBefore(store, instant)
+  if (found === undefined)
+    throw refusedError(
+      `${text} lies more than ${LIMITS.webhookPastEvents} events into the log, which its store reads one by one; give a position, as \`cursor\` of a subscription has it`,
+    )
+  return found
 }

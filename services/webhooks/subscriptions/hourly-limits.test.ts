@@ -3,7 +3,7 @@ import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { EVENT_CATALOGUE } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { createSubscriptionLog, PER_HOUR } from './subscription-log.ts'
+import { PER_HOUR } from './subscription-log.ts'
 import type { Subscriptions } from './subscriptions.ts'
 import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
@@ -50,46 +50,12 @@ test('one that has had them is removed all the same', async () => {
   await subscriptions.remove(ADA, id, ORIGIN)
 })
 
-test.each([
-  ['small ones', 1, LIMITS.subscriptionChangesPerHour],
-  ['large ones', LIMITS.replayedDeliveriesPerHour / 2, 2],
-])('an hour takes so many replays: of %s', async (_size, deliveries, taken) => {
-  const id = await create()
-  const newId = (): string => crypto.randomUUID()
-  const log = createSubscriptionLog({
-    store: world.store(),
-    now: () => world.now,
-    sleep: async () => undefined,
-    signal: new AbortController().signal,
-    newId,
-  })
-  const replay = () =>
-    codeOf(
-      log.execute(id, ORIGIN, () => {
-        const data = {
-          subscriptionId: id,
-          replayId: newId(),
-          fromSequence: 1,
-          toSequence: 1,
-          only: 'all' as const,
-          deliveries,
-        }
-        return [{ type: 'ReplayRequested', data } as const]
-      }),
-    )
-  const outcomes = []
-  for (let n = 0; n <= taken; n++) outcomes.push(await replay())
-  expect(outcomes.filter((outcome) => outcome === 'none')).toHaveLength(taken)
-  expect(outcomes.at(-1)).toBe('rate_limited')
-  expect(await codeOf(subscriptions.pause(ADA, id, ORIGIN))).toBe('none')
-})
-
 /** Events that endpoints cause; the dispatcher appends them. */
 const OF_ENDPOINTS = ['SubscriptionDegraded', 'SubscriptionRecovered']
 /** Why an hour takes every one of these. */
 const UNLIMITED = {
   'once for each slot, which the account counts': 'SubscriptionCreated',
-  'ends what began, and each beginning is counted': 'ReplayCancelled SubscriptionRemoved',
+  'ends what began, and each beginning is counted': 'SubscriptionRemoved',
   'comes from the endpoint or the operator': 'SubscriptionDisabled SubscriptionAllowed',
 }
 

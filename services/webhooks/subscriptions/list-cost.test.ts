@@ -44,7 +44,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
       template: 1,
       baseUrl: 'https://signals.example.com',
       cursor: { after: '1', sequence: n + 1 },
-      replays: [],
       attempts: [
         {
           deliveryId: crypto.randomUUID(),
@@ -63,7 +62,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
           detail: null,
           bodySha256: 'a'.repeat(64),
           nextAt: null,
-          replayId: null,
         },
       ],
     }
@@ -91,7 +89,6 @@ test('a list reads no log but the newest of each row, however far its rows are b
     return { rows, ...read }
   }
   const first = await list()
-  expect(first.rows.map(({ lag }) => lag)).toEqual(ids.map(() => null))
   expect(first.wholeLog).toBe(0)
   // The attempts of the one that has any, read back once.
   expect(first.events).toBeLessThanOrEqual(ATTEMPTS + SUBSCRIPTIONS)

@@ -5,14 +5,6 @@ import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
 
-/** The backlog after a cursor. */
-export interface Lag {
-  /** Matching signals among the next few events of the log. */
-  readonly signals: number
-  /** The log goes on after these. */
-  readonly isMore: boolean
-}
-
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
   readonly subscription: Subscription
@@ -23,8 +15,6 @@ export interface SubscriptionView {
   readonly deliveries: Deliveries
   /** When it was read, Unix milliseconds. */
   readonly at: number
-  /** Null where it was not looked at: looking through the log costs more than all the rest. */
-  readonly lag: Lag | null
 }
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
@@ -54,11 +44,10 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
     origin: new URL(url).origin,
     deliveries,
     at: deps.now(),
-    lag: null,
   }
 }
 
-/** The operator's view, without the address; after the account's erasure also without origin and lag. */
+/** The operator's view, without the address; after the account's erasure also without origin. */
 export async function operatorViewOf(
   deps: SubscriptionDeps,
   subscription: Subscription,
@@ -68,6 +57,6 @@ export async function operatorViewOf(
   } catch (error) {
     if (!isServiceError(error, 'account_unknown')) throw error
     const deliveries = await deps.deliveries.load(subscription)
-    return { subscription, url: null, origin: null, deliveries, at: deps.now(), lag: null }
+    return { subscription, url: null, origin: null, deliveries, at: deps.now() }
   }
 }

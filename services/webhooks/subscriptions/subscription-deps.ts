@@ -11,8 +11,6 @@ import type { SubscriptionLog } from './subscription-log.ts'
 
 export interface SubscriptionsOptions extends LogUse {
   readonly store: EventStore
-  /** For looks through the log that may be long. */
-  readonly looking: Pick<EventStore, 'read' | 'readAll' | 'head'>
   readonly owners: OwnerAccounts
   /** Undefined where this process keeps no read models: the operator sees no list then. */
   readonly index: SubscriptionIndex | undefined

@@ -16,8 +16,8 @@ import type { SubscriptionFact } from './decide-subscription.ts'
 export type SubscriptionLog = ReturnType<typeof createSubscriptionLog>
 
 /**
- * How many events an hour a subscription takes: changes by its owner together, and deliveries sent again. Events that
- * end something always pass, and so do those that the operator or the endpoint causes.
+ * How many events an hour a subscription takes: changes by its owner together. Events that end something always pass,
+ * and so do those that the operator or the endpoint causes.
  */
 export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionCreated: Number.POSITIVE_INFINITY, // once in a stream; its slot is counted with the account
@@ -29,20 +29,13 @@ export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionDisabled: Number.POSITIVE_INFINITY,
   SubscriptionAllowed: Number.POSITIVE_INFINITY,
   SubscriptionRemoved: Number.POSITIVE_INFINITY,
-  ReplayRequested: LIMITS.replayedDeliveriesPerHour,
-  ReplayCancelled: Number.POSITIVE_INFINITY,
+  RecoveryRequested: LIMITS.subscriptionChangesPerHour,
 }
 
-/** So that as many replays are taken as other changes, however little each sends again. */
-const LEAST_OF_REPLAY = LIMITS.replayedDeliveriesPerHour / LIMITS.subscriptionChangesPerHour
-
-const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries } }) => {
-  const perHour = (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY
-  if (type !== 'ReplayRequested') return { kind: 'changes of a subscription', perHour }
-  // Schema 1 sent all of its window.
-  const sent = Number(deliveries ?? Number(toSequence) - Number(fromSequence) + 1)
-  return { kind: 'deliveries to be sent again', perHour, weight: Math.max(sent, LEAST_OF_REPLAY) }
-}
+const limitOf: LimitOf = ({ type }) => ({
+  kind: 'changes of a subscription',
+  perHour: (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY,
+})
 
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',

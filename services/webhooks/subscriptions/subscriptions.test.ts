@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
-import { DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
+import { DeliveriesAttempted, type DeliveryResult } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -50,19 +50,17 @@ describe('creating', () => {
     for (const hidden of [secret, 's3cret', 'bot.example.com']) expect(world.text()).not.toContain(hidden)
   })
 
-  test('may begin in the past, and tells what lies ahead of its cursor', async () => {
+  test('may begin in the past', async () => {
     const [first] = await world.recordCalls(3)
     world.now += HOUR_MS
     await world.recordCalls(4)
     const started = async (start: string) => {
       const { subscription } = await create({ start })
-      const { lag } = await subscriptions.show(ADA, subscription.subscriptionId)
-      return [subscription.startAfter, lag?.signals]
+      return subscription.startAfter
     }
-    expect(await started('now')).toEqual(['7', 0])
-    expect(await started(first ?? '')).toEqual([first, 6])
-    const [position, lag] = await started(new Date(NOON + 1).toISOString())
-    expect([position, lag]).toEqual(['3', 4])
+    expect(await started('now')).toBe('7')
+    expect(await started(first ?? '')).toBe(first)
+    expect(await started(new Date(NOON + 1).toISOString())).toBe('3')
   })
 
   test('is refused for an address that nothing is sent to, before anything is recorded', async () => {
@@ -147,7 +145,7 @@ describe('others', () => {
       subscriptions.resume(BOB, id, { from: 'now' }, ORIGIN),
       subscriptions.rotateSecret(BOB, id, 0, ORIGIN),
       subscriptions.test(BOB, id),
-      subscriptions.replay(BOB, id, { fromSequence: 1, toSequence: 1 }, ORIGIN),
+      subscriptions.recover(BOB, id, 0, ORIGIN),
       subscriptions.remove(BOB, id, ORIGIN),
     ]
     expect(await Promise.all(attempts.map(codeOf))).toEqual(attempts.map(() => 'subscription_unknown'))
@@ -293,8 +291,7 @@ describe('changing', () => {
     await world.recordCalls(2)
     const { subscriptionId, startAfter } = subscription
     const resumed = await subscriptions.resume(ADA, subscriptionId, { from: 'since', since: first }, ORIGIN)
-    const { lag } = await subscriptions.show(ADA, subscriptionId)
-    expect([resumed.deliveries.cursor.after, lag?.signals]).toEqual([startAfter, 2])
+    expect(resumed.deliveries.cursor.after).toBe(startAfter)
   })
 
   test('pausing waits for who sends; resuming moves the cursor where that is asked for', async () => {
@@ -304,10 +301,10 @@ describe('changing', () => {
     expect(world.synced).toEqual([id])
     const resumed = await subscriptions.resume(ADA, id, { from: 'since', since: second }, ORIGIN)
     expect(resumed.subscription).toMatchObject({ state: 'active', reason: null })
-    const { lag } = await subscriptions.show(ADA, id)
-    expect([resumed.deliveries.cursor.after, lag]).toEqual([second, { signals: 1, isMore: false }])
-    await subscriptions.resume(ADA, id, { from: 'now' }, ORIGIN)
-    expect((await subscriptions.show(ADA, id)).lag?.signals).toBe(0)
+    expect(resumed.deliveries.cursor.after).toBe(second)
+    const head = await world.store().head()
+    const fromNow = await subscriptions.resume(ADA, id, { from: 'now' }, ORIGIN)
+    expect(fromNow.deliveries.cursor.after).toBe(head)
     expect(await codeOf(subscriptions.resume(ADA, id, { from: 'since', since: '999' }, ORIGIN))).toBe(
       'invalid_request',
     )
@@ -454,7 +451,11 @@ describe('what is sent from here', () => {
 })
 
 /** Attempts as the dispatcher records them, one a minute. */
-async function recordAttempts(subscriptionId: string, count: number): Promise<void> {
+async function recordAttempts(
+  subscriptionId: string,
+  count: number,
+  result: DeliveryResult = 'delivered',
+): Promise<void> {
   for (let sequence = 1; sequence <= count; sequence++) {
     const at = NOON + sequence * 60_000
     world.now = at
@@ -471,40 +472,31 @@ async function recordAttempts(subscriptionId: string, count: number): Promise<vo
       reason: null,
       at,
       durationMs: 1,
-      result: 'delivered' as const,
+      result,
       detail: null,
       bodySha256: 'a'.repeat(64),
       nextAt: null,
-      replayId: null,
     }
     const cursor = { after: String(sequence), sequence: sequence + 1 }
-    const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com', replays: [] }
+    const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com' }
     const data = { ...about, cursor, attempts: [attempt] }
     const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
     await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
   }
 }
 
-describe('a replay', () => {
-  test('is asked for by numbers or by instants, of what was numbered', async () => {
+describe('what was given up', () => {
+  test('is counted, from an instant on, and asked for where there is some', async () => {
     const id = await createId()
-    await recordAttempts(id, 6)
-    const ask = (window: Parameters<Subscriptions['replay']>[2]) =>
-      subscriptions.replay(ADA, id, window, ORIGIN)
-    expect(await ask({ fromSequence: 2, toSequence: 6 })).toMatchObject({ fromSequence: 2, toSequence: 6 })
-    expect(await ask({ from: NOON + 150_000, to: NOON + 300_000 })).toMatchObject({
-      fromSequence: 3,
-      toSequence: 5,
-    })
-    expect(await codeOf(ask({ fromSequence: 2, toSequence: 7 }))).toBe('invalid_request')
-    expect(await codeOf(ask({ from: NOON + 900_000, to: NOON + 999_000 }))).toBe('invalid_request')
-    expect(await codeOf(ask({ from: NOON, to: NOON + 1 }))).toBe('invalid_request')
-    const { subscription, deliveries } = await subscriptions.show(ADA, id)
-    expect(subscription.replays.map(({ fromSequence, toSequence }) => [fromSequence, toSequence])).toEqual([
-      [2, 6],
-      [3, 5],
-    ])
-    expect(deliveries.counts.delivered).toBe(6)
+    await recordAttempts(id, 6, 'exhausted')
+    const ask = (since: number) => subscriptions.recover(ADA, id, since, ORIGIN)
+    expect(await ask(world.now + 1)).toBe(0)
+    expect((await subscriptions.find(ADA, id)).recovery).toBeNull()
+    expect(await ask(NOON + 5 * 60_000)).toBe(2)
+    expect((await subscriptions.find(ADA, id)).recovery).toEqual({ revision: 1, since: NOON + 5 * 60_000 })
+    expect(await codeOf(ask(0))).toBe('subscription_state')
+    expect(await ask(world.now)).toBe(1)
+    expect((await subscriptions.find(ADA, id)).revision).toBe(1)
   })
 })
 
@@ -525,7 +517,7 @@ test('the operator sees all accounts’, with no more of their addresses than th
     subscriptions.resume(BOB, bob, { from: 'cursor' }, ORIGIN),
     subscriptions.pause(BOB, bob, ORIGIN),
     subscriptions.test(BOB, bob),
-    subscriptions.replay(BOB, bob, { fromSequence: 1, toSequence: 1 }, ORIGIN),
+    subscriptions.recover(BOB, bob, 0, ORIGIN),
   ]) {
     expect(await codeOf(refused)).toBe('subscription_stopped')
   }

@@ -4,9 +4,9 @@ import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SignalType } from '../../../contracts/subscription.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
+import { isToRecover } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
-import { lookThrough } from '../signals/look-through.ts'
+import { findExhausted } from '../deliveries/read-deliveries.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { type CreateRequest, createSubscription } from './create-subscription.ts'
@@ -18,11 +18,9 @@ import {
   unknownSubscriptionError,
 } from './decide-subscription.ts'
 import { filterWarnings } from './filter-warnings.ts'
-import { resolveStart } from './find-position.ts'
-import { type AskedReplay, findWindow } from './find-window.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
 import { createOwnerMail } from './owner-mail.ts'
-import { findOwn, type Lag, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
+import { findOwn, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
@@ -67,13 +65,6 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     ...changing(deps),
     ...sending(deps),
     ...operating(deps),
-    /**
-     * The position that `now`, a position or an instant stands for.
-     *
-     * @param field named in refusals
-     * @throws ServiceError `invalid_request`
-     */
-    positionOf: (field: string, text: string) => resolveStart(options.looking, field, text, options.now()),
     /** The parts of its filter that can never send anything, in words. */
     warnings: (subscription: Subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
     mail: createOwnerMail(deps),
@@ -123,8 +114,7 @@ function reading(deps: SubscriptionDeps) {
     },
     async show(accountId: string, subscriptionId: string): Promise<SubscriptionView> {
       const subscription = await findOwn(deps, accountId, subscriptionId)
-      const view = await viewOf(deps, subscription)
-      return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
+      return viewOf(deps, subscription)
     },
     /** The subscription itself, for questions about its deliveries. */
     find: (accountId: string, subscriptionId: string) => findOwn(deps, accountId, subscriptionId),
@@ -149,7 +139,7 @@ function reading(deps: SubscriptionDeps) {
 }
 
 function sending(deps: SubscriptionDeps) {
-  const { looking, owners, sync, deliveries, takeUnasked, now, newId } = deps
+  const { store, owners, deliveries, takeUnasked, now } = deps
   return {
     /** Sends a sample now, in any state of the subscription. @throws ServiceError `rate_limited` */
     async test(accountId: string, id: string, asked?: SignalType) {
@@ -162,44 +152,31 @@ function sending(deps: SubscriptionDeps) {
       const [first = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, asked ?? first)
     },
-    /** @throws ServiceError `invalid_request`, `subscription_state` */
-    async replay(accountId: string, id: string, asked: AskedReplay, origin: Origin) {
-      const own = await findOwn(deps, accountId, id)
-      const { open: tried } = await deliveries.load(own)
-      const numbers = await findWindow(looking, id, asked, tried)
-      const replayId = newId()
-      await executeFor(deps, accountId, id, origin, async (state) => {
-        const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
-        const given = [cursor.sequence - 1, ...finishedAbove.keys(), ...open.keys()]
-        return {
-          kind: 'RequestReplay',
-          replayId,
-          ...numbers,
-          newest: given.reduce((newest, one) => Math.max(newest, one), 0),
-          isDone: (one, toSequence) => sentThrough({ replays }, one) >= toSequence,
-        }
-      })
-      return { replayId, ...numbers }
-    },
     /**
-     * Ends a replay before its end; when it resolves, nothing more of it begins. One that is done or was cancelled
-     * before stays as it is.
+     * Tries again what was given up since an instant (Unix milliseconds), as many as may wait.
      *
-     * @throws ServiceError `replay_unknown`
+     * @returns how many deliveries that are
+     * @throws ServiceError `invalid_request`, `subscription_state`
      */
-    async cancelReplay(
-      accountId: string,
-      id: string,
-      replayId: string,
-      origin: Origin,
-    ): Promise<SubscriptionView> {
-      const subscription = await executeFor(deps, accountId, id, origin, async (state) => {
-        const known = state.replays.find((one) => one.replayId === replayId)
-        const through = sentThrough(await deliveries.load(state), replayId)
-        return { kind: 'CancelReplay', replayId, isDone: known !== undefined && through >= known.toSequence }
-      })
-      await sync(id)
-      return viewOf(deps, subscription)
+    async recover(accountId: string, id: string, since: number, origin: Origin): Promise<number> {
+      const own = await findOwn(deps, accountId, id)
+      requireNotStopped(own)
+      const { open } = await deliveries.load(own)
+      const { found, isWhole } = await findExhausted(store, id, { since, open })
+      if (!isWhole) {
+        const problem = 'too much was sent since to be looked through; give a later instant'
+        throw new ServiceError('invalid_request', {
+          message: `since: ${problem}`,
+          details: { fields: [{ field: 'since', problem }] },
+        })
+      }
+      if (found.length === 0) return 0
+      await executeFor(deps, accountId, id, origin, async (state) => ({
+        kind: 'Recover',
+        since,
+        isWaiting: isToRecover(state, await deliveries.load(state)),
+      }))
+      return found.length
     },
   }
 }
@@ -231,31 +208,10 @@ function operating(deps: SubscriptionDeps) {
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
       return mapConcurrently(page, READS_AT_ONCE, (subscription) => operatorViewOf(deps, subscription))
     },
-    showAny: async (id: string): Promise<SubscriptionView> => {
-      const subscription = await findAny(id)
-      const view = await operatorViewOf(deps, subscription)
-      return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
-    },
+    showAny: async (id: string): Promise<SubscriptionView> => operatorViewOf(deps, await findAny(id)),
     /** Stops one until the operator allows it. */
     stop: (id: string, reason: string, origin: Origin) => execute(id, { kind: 'Stop', reason }, origin),
     /** Lifts a stop: it is paused from then on, and its owner may resume it. Does nothing to one that is not stopped. */
     allow: (id: string, reason: string, origin: Origin) => execute(id, { kind: 'Allow', reason }, origin),
   }
-}
-
-/** Events after a cursor that are read: enough to see whether a subscription keeps up. */
-const LAG_LOOKED = 100
-
-/** Signals that wait after the cursor, counted over the next events of the log. */
-async function lagOf(
-  { looking }: SubscriptionDeps,
-  subscription: Subscription,
-  { cursor }: Deliveries,
-): Promise<Lag> {
-  let [signals, looked] = [0, 0]
-  for await (const { matched } of lookThrough(looking, subscription, cursor, await looking.head())) {
-    if (matched !== undefined) signals += 1
-    if (++looked === LAG_LOOKED) return { signals, isMore: true }
-  }
-  return { signals, isMore: false }
 }

@@ -58,27 +58,6 @@ for (const box of document.querySelectorAll('.copy')) {
   box.append(button)
 }
 
-for (const form of document.querySelectorAll('form[data-preview]')) {
-  const { preview, previewInto: into } = form.dataset
-  let waiting
-  let asked = 0
-  const look = async () => {
-    const mine = ++asked
-    const body = new URLSearchParams(new FormData(form))
-    try {
-      const answer = await fetch(preview, { method: 'POST', body })
-      const text = await answer.text()
-      if (mine === asked && answer.ok) replacePart(into, text)
-    } catch {
-      // The button below asks the same; nothing is lost.
-    }
-  }
-  form.addEventListener('input', () => {
-    clearTimeout(waiting)
-    waiting = setTimeout(() => void look(), 600)
-  })
-}
-
 for (const form of document.querySelectorAll('form[data-confirm]')) {
   form.addEventListener('submit', (event) => {
     if (!confirm(form.dataset.confirm)) event.preventDefault()

@@ -130,7 +130,7 @@ export class DispatchWorld {
     name: string,
     type: Extract<
       EventType,
-      `Subscription${string}` | `Replay${string}` | 'SecretRotated' | 'EndpointChanged'
+      `Subscription${string}` | 'RecoveryRequested' | 'SecretRotated' | 'EndpointChanged'
     >,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<void> {
@@ -139,8 +139,7 @@ export class DispatchWorld {
     const meta = { correlationId: id, actor: 'owner' }
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
     const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
-    const whole = type === 'ReplayRequested' ? { only: 'all', deliveries: 1 } : {}
-    const given = { subscriptionId: anId(name), ...by, ...whole, ...data }
+    const given = { subscriptionId: anId(name), ...by, ...data }
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 
@@ -253,13 +252,6 @@ export class DispatchWorld {
 
   postsTo(name: string): Post[] {
     return this.posts.filter(({ url }) => url === `https://${name}.example.com/`)
-  }
-
-  /** Sequences of the replays that an endpoint saw. */
-  replayed(name: string): number[] {
-    return this.postsTo(name)
-      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
-      .map(({ sequence }) => sequence)
   }
 
   /** Sequences that an endpoint saw, in their order of arrival. */

@@ -3,7 +3,7 @@ import { DeliveriesAttempted } from '../../../../contracts/delivery-events.ts'
 import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { deliveryStream, subscriptionStream } from '../../../../contracts/streams.ts'
-import { sentThrough } from '../../deliveries/delivery-state.ts'
+import { isToRecover } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
 import { evolveSubscription, type Subscription } from '../../state/subscription-state.ts'
@@ -26,7 +26,6 @@ interface FuzzedEndpoint {
   /** Its owner moved its cursor: numbers begin anew behind all that were given. */
   isMoved: boolean
   readonly taken: Map<number, Set<string>>
-  readonly replays: string[]
 }
 
 /** Uniform in [0, 1), the same for one seed. */
@@ -39,7 +38,7 @@ function createRandom(seed: number): () => number {
 }
 
 /**
- * A life of a few endpoints, drawn from a seed: signals, failures, pauses, disabling, filters, moves, replays, stores
+ * A life of a few endpoints, drawn from a seed: signals, failures, pauses, disabling, filters, moves, recoveries, stores
  * that lose answers, restarts, kills at any await, several processes. At its end everything is made well and resumed.
  */
 class FuzzedWorld {
@@ -90,7 +89,6 @@ class FuzzedWorld {
       isStopped: false,
       isMoved: false,
       taken: new Map(),
-      replays: [],
     }
     this.#endpoints.set(name, endpoint)
     this.#world.endpoint(name, async ({ sequence, deliveryId, sha256 }, signal) => {
@@ -127,7 +125,7 @@ class FuzzedWorld {
       () => this.#restart(),
       () => this.#kill(),
       () => this.#change(name),
-      () => this.#replay(name),
+      () => this.#recover(name),
       () => this.#troubleStore(),
     ]
     await this.#one(actions)()
@@ -185,13 +183,8 @@ class FuzzedWorld {
     await this.#world.say(name, 'SubscriptionChanged', { filter: aFilter(change) })
   }
 
-  async #replay(name: Name): Promise<void> {
-    const { cursor } = await this.#world.deliveries(name)
-    if (cursor.sequence <= 3 || this.#of(name).isMoved) return
-    const replayId = anId(`replay ${name} ${this.#of(name).replays.length}`)
-    this.#of(name).replays.push(replayId)
-    const toSequence = cursor.sequence - 1
-    await this.#world.say(name, 'ReplayRequested', { replayId, fromSequence: 1, toSequence })
+  #recover(name: Name): Promise<void> {
+    return this.#world.say(name, 'RecoveryRequested', { since: 0 })
   }
 
   async #restart(): Promise<void> {
@@ -235,7 +228,7 @@ class FuzzedWorld {
   }
 
   async #check(name: Name): Promise<void> {
-    const { taken, replays, isMoved } = this.#of(name)
+    const { taken, isMoved } = this.#of(name)
     const subscription = await this.#subscription(name)
     const state = await this.#world.deliveries(name)
     const head = await this.#world.store.head()
@@ -260,11 +253,7 @@ class FuzzedWorld {
       else if (read !== undefined && !isDeepStrictEqual(read.data, data))
         wrong(`event ${revision} has more fields than its schema: ${JSON.stringify(data)}`)
     }
-    for (const { replayId, toSequence } of subscription.replays) {
-      if (!replays.includes(replayId)) continue
-      const through = sentThrough(state, replayId)
-      if (through < toSequence) wrong(`a replay up to ${toSequence} was sent through ${through}`)
-    }
+    if (isToRecover(subscription, state)) wrong('what was given up was not tried again')
   }
 
   async #subscription(name: Name): Promise<Subscription> {

@@ -132,7 +132,6 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
     signal,
     random: randomBytes,
     sleep: shortSleep,
-    looking: store,
     owners: world.owners,
     async checkUrl(url) {
       if (url.startsWith('https://')) return { origin: new globalThis.URL(url).origin }
