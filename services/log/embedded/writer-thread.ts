@@ -1,9 +1,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { sleep } from '../../runtime/async/sleep.ts'
 import { reportInvariantsToMainThread } from '../../runtime/async/thread-invariants.ts'
-import { giveMemoryBack } from '../../runtime/memory/give-memory-back.ts'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { keepNewest } from './newest-position.ts'
@@ -36,8 +34,6 @@ function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
 
 const opened = open()
 if (opened !== undefined) {
-  const ending = new AbortController()
-  void giveMemoryBack({ sleep, signal: ending.signal })
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
@@ -52,7 +48,6 @@ if (opened !== undefined) {
     }
     db.close()
     newest.close()
-    ending.abort()
     port.close()
   })
   reply({ kind: 'ready' })
