@@ -24,7 +24,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const SERIES = 200
 const CONNECTIONS = 80
-/** By then a process has looked at itself twice and given memory back that its start took. A short round measures nothing. */
+/** By then the work of a start is done. A short round measures nothing. */
 const IDLE_MS = SECONDS < 0.5 ? 2_000 : 50_000
 const OPERATOR_TOKEN = 'operator-token-of-the-benchmark'
 const START = join(import.meta.dirname, '../services/start.js')

@@ -60,7 +60,7 @@ export async function openParts(deps: Deps) {
   }
 }
 
-/** Settles, sends, signs and listens for engines, where this process does, until it ends; and keeps it small. */
+/** Settles, sends, signs and listens for engines, where this process does, until it ends. */
 export async function runParts({
   engine,
   remote,

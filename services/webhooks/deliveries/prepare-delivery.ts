@@ -48,7 +48,7 @@ export const prepareDelivery = (
 ): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
 
 /**
- * A delivery as it was sent before, made again from the log: to retry it, to show it.
+ * A delivery as it was sent before, made again from the log: to retry it.
  *
  * @throws ServiceError `event_unreadable` where the log has another event in its place; those of the store.
  */
@@ -56,8 +56,14 @@ export async function prepareAgain(
   store: Pick<EventStore, 'read'>,
   place: DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): Promise<PreparedDelivery> {
-  const signal = await signalAt(store, place)
-  return withBody(placeIn(place), signal, place)
+  let found: RecordedEvent | undefined
+  for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
+  const signals = found === undefined ? [] : toSignals(decodeEvent(found))
+  const signal = signals.find(({ eventId }) => eventId === place.eventId)
+  if (signal !== undefined) return withBody(placeIn(place), signal, place)
+  throw new ServiceError('event_unreadable', {
+    message: `delivery ${place.deliveryId} is about event ${place.eventId}, and ${place.stream} has ${found?.id ?? 'nothing'} at revision ${place.revision}`,
+  })
 }
 
 /** The place alone of what has more to it. */
@@ -87,16 +93,4 @@ function withBody(
     body,
     bodySha256: hash('sha256', body, 'hex'),
   }
-}
-
-/** The signal of a delivery. @throws ServiceError as `prepareAgain` */
-export async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
-  let found: RecordedEvent | undefined
-  for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
-  const signals = found === undefined ? [] : toSignals(decodeEvent(found))
-  const signal = signals.find(({ eventId }) => eventId === place.eventId)
-  if (signal !== undefined) return signal
-  throw new ServiceError('event_unreadable', {
-    message: `delivery ${place.deliveryId} is about event ${place.eventId}, and ${place.stream} has ${found?.id ?? 'nothing'} at revision ${place.revision}`,
-  })
 }
