@@ -2,18 +2,6 @@ import { ServiceError } from './errors.ts'
 
 const broken = new Map<string, number>()
 
-/** Counts a broken invariant in this thread. */
-export const countBroken = (invariant: string): void => {
-  broken.set(invariant, (broken.get(invariant) ?? 0) + 1)
-}
-
-let reportBroken = countBroken
-
-/** Gives the broken invariants of this thread to another counter: a worker thread has no metrics of its own. */
-export function countBrokenBy(counter: (invariant: string) => void): void {
-  reportBroken = counter
-}
-
 /**
  * Ends the current act with `invariant_broken` where an invariant of the service does not hold, and counts it
  * for the metric `invariants_broken_total`. For facts that our own code must keep no matter what a caller, a server or
@@ -27,10 +15,10 @@ export function countBrokenBy(counter: (invariant: string) => void): void {
  */
 export function assert(holds: boolean, invariant: string, found?: number | bigint | string): asserts holds {
   if (holds) return
-  reportBroken(invariant)
+  broken.set(invariant, (broken.get(invariant) ?? 0) + 1)
   const value = found === undefined ? '' : ` (found ${found})`
   throw new ServiceError('invariant_broken', { message: `This does not hold: ${invariant}${value}.` })
 }
 
-/** How often each invariant was broken since the start: in this thread, and in those that report to it. */
+/** How often each invariant was broken in this thread since the start. */
 export const brokenInvariants = (): ReadonlyMap<string, number> => broken

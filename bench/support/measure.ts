@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { exposedGc } from '../../services/runtime/memory/exposed-gc.ts'
+import { exposedGc } from '../../testing/exposed-gc.ts'
 
 /** One way of doing the work that a benchmark measures. */
 export interface Candidate {

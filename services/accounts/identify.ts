@@ -6,12 +6,12 @@ import { comparePositions, type Position, START } from '../../contracts/position
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { createSharedLook } from '../runtime/async/shared-look.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
+import { createSharedLook } from './shared-look.ts'
 
 /** The caller behind an `Authorization` header. */
 export type Identity =

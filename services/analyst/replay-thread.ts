@@ -5,7 +5,6 @@ import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
-import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
 import { replaysOnThisThread } from './replay-source.ts'
 import type { ReplayAsk, ReplayMessage } from './replay-worker.ts'
 
@@ -21,7 +20,6 @@ const LOWER_PRIORITY = 10
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
 const port = parentPort
 if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
-reportInvariantsToMainThread()
 
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 const { file } = workerData as { readonly file: string }

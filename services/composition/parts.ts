@@ -15,7 +15,6 @@ import { logFile } from '../log/embedded/embedded-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { sleep } from '../runtime/async/sleep.ts'
-import { giveMemoryBack } from '../runtime/memory/give-memory-back.ts'
 import type { Deps } from './deps.ts'
 import { openCallers } from './roles/callers.ts'
 import { createEngineRole } from './roles/engine-role.ts'
@@ -75,7 +74,6 @@ export async function runParts({
     webhooks.run(signal),
     transparencyLog?.run(signal),
     engine === undefined ? remote.run(signal) : undefined,
-    giveMemoryBack({ sleep, signal }),
   ])
 }
 

@@ -4,6 +4,7 @@ export {
   type DeliveryQueries,
 } from './deliveries/delivery-queries.ts'
 export { createDigestRecorder } from './digests/digest-recorder.ts'
+export { createBusyShare } from './dispatch/attempt-room.ts'
 export { nextAttemptAt } from './dispatch/decide-attempt.ts'
 export { createDispatcher } from './dispatch/dispatcher.ts'
 export type {

@@ -1,4 +1,3 @@
-import { getHeapStatistics } from 'node:v8'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { countText, grouped } from '../../../contracts/share-text.ts'
@@ -18,7 +17,6 @@ import {
   writeAuditState,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { collector } from '../../runtime/memory/give-memory-back.ts'
 import { defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine } from '../kit/progress-line.ts'
@@ -108,13 +106,7 @@ export const auditCommand = defineCommand({
       progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
     const read = isAddress ? serviceSource(place, { now, sleep, signal, onWait }) : folderSource(place)
     const source = flags.copy === undefined ? read : copied(read, flags.copy)
-    const collect = collector()
-    let left = 0
     const onProgress = (what: string, done: number, all: number): void => {
-      if (getHeapStatistics().total_heap_size > left + WORTH_BYTES) {
-        collect()
-        left = getHeapStatistics().total_heap_size
-      }
       come = `${what}: ${grouped(done)} of ${grouped(all)} read`
       progress.show(come)
     }
@@ -143,7 +135,6 @@ export const auditCommand = defineCommand({
     stdout.write(
       flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),
     )
-    collect()
     const isFound = report.findings.length > 0
     // What cheats is no measure of what comes later: the evidence stays.
     const isNew = log.checkpoint.size > (seen?.size ?? 0)
@@ -153,9 +144,6 @@ export const auditCommand = defineCommand({
     return isFound ? EXIT_FOUND : undefined
   },
 })
-
-/** So much more than after the last time is given back: V8 holds twice as much where the machine has it. */
-const WORTH_BYTES = 48_000_000
 
 /** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000

@@ -6,7 +6,6 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/time-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
-import { countInvariantsOfThreads } from '../../runtime/async/thread-invariants.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
 import type { Platform } from '../adapters/open-platform.ts'
@@ -51,7 +50,6 @@ export function createServiceMetrics(parts: MeasuredParts) {
   gaugeLog(registry, parts)
   gaugeMarket(registry, parts)
   gaugePayments(registry, () => parts.running.payments)
-  countInvariantsOfThreads()
   scraped(
     Counter,
     'invariants_broken_total',

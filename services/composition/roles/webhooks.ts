@@ -2,9 +2,9 @@ import { HIGHEST_CONFIDENCE } from '../../../contracts/calling-timeframes.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
-import { createBusyShare } from '../../runtime/async/busy-share.ts'
 import {
   createBlockList,
+  createBusyShare,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,

@@ -1,9 +1,6 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { sleep } from '../../runtime/async/sleep.ts'
-import { reportInvariantsToMainThread } from '../../runtime/async/thread-invariants.ts'
-import { giveMemoryBack } from '../../runtime/memory/give-memory-back.ts'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { keepNewest } from './newest-position.ts'
@@ -14,7 +11,6 @@ import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
 const { file, maxPages } = workerData as WriterOptions
 const port = parentPort
 if (port === null) throw new Error('writer-thread.ts runs as a worker thread')
-reportInvariantsToMainThread()
 
 const newest = keepNewest(dirname(file))
 /** Why the newest event could not be noted. */
@@ -36,8 +32,6 @@ function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
 
 const opened = open()
 if (opened !== undefined) {
-  const ending = new AbortController()
-  void giveMemoryBack({ sleep, signal: ending.signal })
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
@@ -52,7 +46,6 @@ if (opened !== undefined) {
     }
     db.close()
     newest.close()
-    ending.abort()
     port.close()
   })
   reply({ kind: 'ready' })

@@ -1,6 +1,6 @@
 import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { AnswerTooLong, boundedFetch, plainFetch } from '../../runtime/http/bounded-fetch.ts'
+import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { type AnswerHead, paced } from '../../runtime/http/paced.ts'
 import { openCopyFolder } from './copy-folder.ts'
 
@@ -45,7 +45,7 @@ export function serviceSource(
 
   async function ask(path: string): Promise<Answered> {
     try {
-      const bounds = { fetch: plainFetch, signal, timeMs: ANSWER_MS, mostBytes: MOST_BYTES }
+      const bounds = { signal, timeMs: ANSWER_MS, mostBytes: MOST_BYTES }
       const { status, headers, body } = await boundedFetch(`${base}/${path}`, {}, bounds)
       isThere = true
       const retryAfter = headers.get('retry-after')

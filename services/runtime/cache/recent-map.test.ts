@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exposedGc } from '../memory/exposed-gc.ts'
+import { exposedGc } from '../../../testing/exposed-gc.ts'
 import { RecentMap } from './recent-map.ts'
 
 test('keeps as many as it may, those that were set last', () => {

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -139,20 +137,5 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
     await server.kill()
     await cache.close()
     await expect(cache.increment('a', { ttlMs: 1 })).rejects.toThrow('closed')
-  })
-})
-
-describe('a Redis that refuses whoever connects', () => {
-  it('is told in its own words, in protected mode for example', async () => {
-    const words = 'DENIED Redis is running in protected mode because no password is set for the default user'
-    const server = createServer((socket) => {
-      socket.on('error', ignore)
-      socket.end(`-${words}. In this mode connections are only accepted from the loopback interface.\r\n`)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const opening = openRedisCache({ url: `redis://127.0.0.1:${port}`, logId: 'x', random, report: ignore })
-    await expect(opening).rejects.toThrow(`no connection to Redis at 127.0.0.1:${port}: ${words}`)
-    server.close()
   })
 })

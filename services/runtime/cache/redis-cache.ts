@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
@@ -121,8 +119,7 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     await redis.connect()
   } catch (error) {
     redis.disconnect()
-    const { hostname, port } = new URL(url)
-    const reason = (await redisRefusal(hostname, Number(port || 6379))) ?? reasonOf(lastError ?? error)
+    const reason = reasonOf(lastError ?? error)
     // Without the cause: the client's errors carry the arguments of their command, here the password.
     throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
   }
@@ -150,26 +147,4 @@ function hostOf(url: string): string {
     })
   }
   return `${server.hostname}:${server.port || 6379}`
-}
-
-const LISTEN_MS = 500
-const LONGEST_SENTENCE = 200
-
-/**
- * The refusal that a server sends on a new connection before it closes it: Redis in protected mode, or with as many clients
- * as it takes. The client loses this text. Undefined where there is none.
- */
-async function redisRefusal(hostname: string, port: number): Promise<string | undefined> {
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port })
-  try {
-    const [said] = (await once(socket, 'data', { signal: AbortSignal.timeout(LISTEN_MS) })) as [Buffer]
-    const line = String(said).split(/\r?\n/, 1)[0] ?? ''
-    if (!line.startsWith('-')) return undefined
-    return line.slice(1).split('. ', 1)[0]?.slice(0, LONGEST_SENTENCE)
-  } catch {
-    // Silent, or not there: what the client met says more.
-    return undefined
-  } finally {
-    socket.destroy()
-  }
 }

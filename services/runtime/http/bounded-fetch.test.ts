@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { AnswerTooLong, boundedFetch, plainFetch } from './bounded-fetch.ts'
+import { AnswerTooLong, boundedFetch } from './bounded-fetch.ts'
 
 let server: Server
 let url: string
@@ -17,16 +17,10 @@ afterEach(() => {
   server.close()
 })
 
-let fetch: typeof globalThis.fetch | undefined
 const ask = (init = {}, change = {}) =>
-  boundedFetch(url, init, { fetch, timeMs: 5_000, mostBytes: 1_000, ...change })
+  boundedFetch(url, init, { timeMs: 5_000, mostBytes: 1_000, ...change })
 
-describe.each([
-  ['fetch', undefined],
-  ['the older client', plainFetch],
-])('by %s', (_client, given) => {
-  beforeEach(() => void (fetch = given))
-
+describe('a request', () => {
   test('an answer within its bounds is read whole', async () => {
     answer = (response) => void response.writeHead(418, { 'retry-after': '1' }).end('x'.repeat(1_000))
     const { status, headers, body } = await ask()
@@ -70,16 +64,7 @@ describe.each([
   })
 })
 
-test('a packed answer is unpacked', async () => {
-  answer = (response) => void response.setHeader('content-encoding', 'gzip').end(gzipSync('x'.repeat(900)))
-  fetch = plainFetch
-  expect(String((await ask()).body)).toBe('x'.repeat(900))
-  answer = (response) => void response.setHeader('content-encoding', 'gzip').end(gzipSync('x').subarray(0, 9))
-  await expect(ask()).rejects.toThrow()
-})
-
 test('a redirect leads nowhere, and a signal ends it', async () => {
-  fetch = undefined
   answer = (response) => void response.writeHead(302, { location: '/elsewhere' }).end()
   await expect(ask()).rejects.toThrow()
   expect((await ask({ redirect: 'manual' })).status).toBe(302)

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
-import { exposedGc } from '../../runtime/memory/exposed-gc.ts'
+import { exposedGc } from '../../../testing/exposed-gc.ts'
 import { createEgressGuard } from './egress-guard.ts'
 import {
   answerAll,

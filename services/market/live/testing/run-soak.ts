@@ -6,7 +6,7 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../../contracts/timeframes.ts'
-import { exposedGc } from '../../../runtime/memory/exposed-gc.ts'
+import { exposedGc } from '../../../../testing/exposed-gc.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { LIVE_EXCHANGES } from '../venues.ts'
 import { startLiveBench } from './live-bench.ts'
