@@ -63,6 +63,7 @@ function verdictAt(coin: string, minute: number): Verdict {
     call: minute % 3 === 0 ? 'BUY' : minute % 3 === 1 ? 'SELL' : 'HOLD',
     modelVersion: MODEL,
     barrier: 0.01,
+    previous: minute === 1 ? null : { barClose: START + (minute - 1) * MINUTE_MS, regime: 'RANGING' },
   })
 }
 
@@ -77,7 +78,7 @@ function labelled(verdict: Verdict, minute: number): NewEvent {
   const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
   const result = raceOf(verdict, bars.slice(minute, minute + WINDOW)) as unknown as RaceEnd
   const series = { exchange, coin, timeframe, verdictId, barClose, validUntil }
-  const said = { modelVersion, call, probability, barrier, forecast, recordedLate }
+  const said = { modelVersion, call, probability, barrier, forecast, recordedLate, barsMissed: 0 }
   return newEvent(OutcomeLabelled, { id: nextId(), data: { ...series, ...said, ...result }, meta })
 }
 

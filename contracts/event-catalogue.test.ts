@@ -59,7 +59,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [LOG_CHECKPOINTS_STREAM, 'CheckpointSigned'],
   [sealedStream('HL'), 'DaySealed'],
   [MARKET_CLOCK_STREAM, 'MarketClockAnchored'],
-  [verdictStream(SERIES), 'VerdictRecorded VerdictsMissing'],
+  [verdictStream(SERIES), 'VerdictRecorded'],
   [speechStream('barrier-3', '1h'), 'SpeechWithdrawn SpeechRestored'],
   [outcomeStream(SERIES), 'OutcomeLabelled'],
   [universeStream('HL'), 'UniverseRanked'],

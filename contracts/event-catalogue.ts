@@ -24,7 +24,6 @@ import * as scanEvents from './scan-events.ts'
 import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
-import { verdictsMissingSchema } from './verdicts-missing.ts'
 
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]
@@ -78,22 +77,12 @@ export const LogEndLost = defineEvent({
   }),
 })
 
-const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
-
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  stream: verdicts,
+  stream: 'verdict-{exchange}.{coin}.{timeframe}',
   summary:
     'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar. Where its regime differs from that of `previous`, the regime has shifted.',
   data: verdictSchema,
-})
-
-export const VerdictsMissing = defineEvent({
-  type: 'VerdictsMissing',
-  stream: verdicts,
-  summary:
-    'A series had bars without a verdict, and why; appended together with the verdict that comes after them, and before it.',
-  data: verdictsMissingSchema,
 })
 
 export const OutcomeLabelled = defineEvent({
@@ -132,7 +121,6 @@ export const EVENT_CATALOGUE = {
   MarketClockAnchored,
   MarketClockRun,
   VerdictRecorded,
-  VerdictsMissing,
   OutcomeLabelled,
   ...definitionsIn(modelEvents),
   UniverseRanked,

@@ -45,6 +45,8 @@ export const outcomeSchema = seriesSchema.extend({
   closePrice: price.nullable(),
   /** As of its verdict: it counts for nothing but itself. */
   recordedLate: z.boolean(),
+  /** Bars without a verdict in front of its verdict, as `barsMissed` counts them. */
+  barsMissed: z.int().nonnegative(),
 })
 
 export type Outcome = z.infer<typeof outcomeSchema>

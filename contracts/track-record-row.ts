@@ -114,9 +114,7 @@ export const trackRecordRowSchema = z.object({
   recorded_late: callsSchema.describe(
     'Verdicts recorded late: when the first bar of their race had closed, or, in logs of former releases, their window; part of no other figure',
   ),
-  bars_missed: z
-    .object({ no_engine: count, series_closed: count, no_bars: count, not_followed: count })
-    .describe('Bars without a verdict in front of one that has, by why they have none'),
+  bars_missed: count.describe('Bars without a verdict in front of one whose outcome is labelled'),
 })
 
 export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>

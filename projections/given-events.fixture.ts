@@ -8,7 +8,6 @@ import {
   OutcomeLabelled,
   type ServiceEvent,
   VerdictRecorded,
-  VerdictsMissing,
 } from '../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
@@ -26,10 +25,9 @@ import {
   subscriptionStream,
   verdictStream,
 } from '../contracts/streams.ts'
-import { DAY_MS, HOUR_MS } from '../contracts/timeframes.ts'
+import { DAY_MS } from '../contracts/timeframes.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
-import type { Verdict } from '../contracts/verdict.ts'
-import type { MissingReason } from '../contracts/verdicts-missing.ts'
+import { barsMissed, type Verdict } from '../contracts/verdict.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
 
 /** An event and the stream it is to be found in, for {@link given}. */
@@ -68,17 +66,6 @@ export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
   }
 }
 
-/** Bars of an hourly series that have no verdict. */
-export function verdictsMissing(reason: MissingReason, bars: number, coin = 'BTC'): Fact {
-  const { exchange, timeframe, modelVersion, verdictId, barClose: to } = aVerdict()
-  const stretch = { bars, from: to - (bars - 1) * HOUR_MS, to }
-  const data = { exchange, coin, timeframe, reason, ...stretch, modelVersion }
-  return {
-    stream: verdictStream(data),
-    event: newEvent(VerdictsMissing, { id: verdictId, data, meta: META }),
-  }
-}
-
 /** The outcome of a verdict; without a change, its window closed before a barrier was reached. */
 export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
   const { verdictId, exchange, coin, timeframe, barClose, validUntil, ...verdict } = aVerdict({
@@ -97,7 +84,7 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
     probability,
   }
   const ended = { race: 'timeout', entryPrice: 100, exitPrice: 100, decidedAt: null } as const
-  const rest = { highest: 0, lowest: 0, forecast, closePrice: 100, recordedLate: false }
+  const rest = { highest: 0, lowest: 0, forecast, closePrice: 100, recordedLate: false, barsMissed: 0 }
   const data: Outcome = { ...about, barrier, ...ended, ...rest, ...change }
   return {
     stream: outcomeStream(data),
@@ -110,7 +97,8 @@ export function outcomeOf(verdict: Verdict, change: Partial<Outcome> = {}): Fact
   const { verdictId, exchange, coin, timeframe, barClose, validUntil, modelVersion, call } = verdict
   const { probability, barrier, forecast, recordedLate } = verdict
   const about = { verdictId, exchange, coin, timeframe, barClose, validUntil, modelVersion, call }
-  const fact = outcomeLabelled({ ...about, probability, barrier, forecast, recordedLate, ...change })
+  const said = { probability, barrier, forecast, recordedLate, barsMissed: barsMissed(verdict) }
+  const fact = outcomeLabelled({ ...about, ...said, ...change })
   return { ...fact, event: { ...fact.event, id: nextFactId() } }
 }
 

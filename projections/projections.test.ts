@@ -21,7 +21,6 @@ import {
   quotaDebited,
   subscriptionFact,
   verdictRecorded,
-  verdictsMissing,
 } from './given-events.fixture.ts'
 import { PROJECTIONS } from './index.ts'
 
@@ -65,7 +64,6 @@ const HISTORY = given(
       quotaDebited({ used: n + 1, usedToday: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
     ]
   }).flat(),
-  verdictsMissing('no_engine', 3),
   ...PAYMENTS,
   {
     stream: LOG_KEYS_STREAM,

@@ -70,6 +70,7 @@ function outcomeOf(coin: string, barClose: number): NewEvent {
       forecast: null,
       closePrice: 64_900.5,
       recordedLate: false,
+      barsMissed: 0,
     },
   })
 }

@@ -4,7 +4,7 @@ import { type Outcome, RACE_OUTCOMES } from '../../contracts/outcome.ts'
 import { seriesName } from '../../contracts/series.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { CALLS } from '../../contracts/verdict.ts'
-import { fold, given, outcomeLabelled, verdictsMissing } from '../given-events.fixture.ts'
+import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import { seriesRecordKey, type TrackRecord, timeframeRecordKey, trackRecord } from './track-record.ts'
 
 const T0 = Date.UTC(2025, 0, 1)
@@ -111,22 +111,14 @@ describe('a track record', () => {
     expect(only).toMatchObject({ verdicts: 0, from: null, to: null })
   })
 
-  test('given bars without a verdict, they are counted by reason, for the series and its timeframe', () => {
-    const rows = fold(
-      trackRecord,
-      given(
-        verdictsMissing('no_engine', 3),
-        verdictsMissing('no_bars', 1),
-        verdictsMissing('no_engine', 2, 'ETH'),
-      ),
-    )
-    expect(rows[seriesRecordKey('first-1', 'SIM.BTC.1h')]).toMatchObject({
-      barsMissed: { no_engine: 3, series_closed: 0, no_bars: 1, not_followed: 0 },
-      verdicts: 0,
-    })
-    expect(rows[timeframeRecordKey('first-1', '1h')]).toMatchObject({
-      barsMissed: { no_engine: 5, no_bars: 1 },
-    })
+  test('given bars without a verdict in front of one, they are counted for the series and its timeframe', () => {
+    const rows = rowsOf([
+      ended(0, { barsMissed: 3 }),
+      ended(1, { barsMissed: 1, recordedLate: true }),
+      ended(2, { barsMissed: 2, coin: 'ETH' }),
+    ])
+    expect(rows[seriesRecordKey('first-1', 'SIM.BTC.1h')]).toMatchObject({ barsMissed: 4, verdicts: 1 })
+    expect(rows[timeframeRecordKey('first-1', '1h')]).toMatchObject({ barsMissed: 6 })
   })
 
   test('given two models, each has records of its own', () => {

@@ -3,7 +3,6 @@ import type { Outcome, RaceOutcome } from '../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call } from '../../contracts/verdict.ts'
-import type { MissingReason, VerdictsMissing } from '../../contracts/verdicts-missing.ts'
 import type { Projection, Rows } from '../projection.ts'
 import {
   addToBlock,
@@ -68,14 +67,13 @@ export interface TrackRecord extends JsonObject {
   readonly block: Block & { readonly index: number }
   /** Verdicts that were recorded after the end of their window; part of no other figure. */
   readonly recordedLate: Readonly<Record<Call, number>>
-  /** Bars without a verdict in front of one of this model, by reason. */
-  readonly barsMissed: Readonly<Record<MissingReason, number>>
+  /** Bars without a verdict in front of one of this model. */
+  readonly barsMissed: number
 }
 
 const RELIABILITY_BINS = 11
 const NO_BINS = Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0, apart: 0 }))
 const NO_VERDICTS = { BUY: 0, SELL: 0, HOLD: 0 } as const
-const NO_BARS = { no_engine: 0, series_closed: 0, no_bars: 0, not_followed: 0 } as const
 const NO_RACES = { up: 0, down: 0, both: 0, timeout: 0, incomplete: 0 } as const
 
 export const SERIES_PREFIX = 'series/'
@@ -97,11 +95,10 @@ type Row = TrackRecord | Block
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 6,
+  version: 7,
   changes: 'shape',
-  events: ['OutcomeLabelled', 'VerdictsMissing'],
+  events: ['OutcomeLabelled'],
   fold(rows, event) {
-    if (event.type === 'VerdictsMissing') return countApart(rows, event.data, missed(event.data))
     if (event.type === 'OutcomeLabelled') scoreOutcome(rows, event.data)
   },
 }
@@ -173,17 +170,11 @@ function countApart(
 }
 
 const late =
-  ({ call }: Outcome) =>
+  ({ call, barsMissed }: Outcome) =>
   (record: TrackRecord): TrackRecord => ({
     ...record,
     recordedLate: { ...record.recordedLate, [call]: record.recordedLate[call] + 1 },
-  })
-
-const missed =
-  ({ reason, bars }: VerdictsMissing) =>
-  (record: TrackRecord): TrackRecord => ({
-    ...record,
-    barsMissed: { ...record.barsMissed, [reason]: record.barsMissed[reason] + bars },
+    barsMissed: record.barsMissed + barsMissed,
   })
 
 function emptyRecord(
@@ -213,7 +204,7 @@ function emptyRecord(
     rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,
-    barsMissed: NO_BARS,
+    barsMissed: 0,
   }
 }
 
@@ -246,6 +237,7 @@ function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange 
     apart: isCall ? countCall(record.apart, outcome) : record.apart,
     ranges: countRange(record.ranges, outcome),
     rangesApart: record.rangesApart + (isRange ? 1 : 0),
+    barsMissed: record.barsMissed + outcome.barsMissed,
   }
 }
 

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
-import { verdictStream } from '../../contracts/streams.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { CALLS, type Verdict } from '../../contracts/verdict.ts'
@@ -14,7 +13,6 @@ import {
   nextFactId,
   outcomeOf,
   verdictRecorded,
-  verdictsMissing,
 } from '../../projections/given-events.fixture.ts'
 import { startWireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
@@ -43,7 +41,6 @@ const step = fc.record({
   series: fc.nat(SERIES.length - 1),
   bars: fc.constantFrom(1, 1, 1, 1, 2, 9),
   call: fc.constantFrom(...CALLS),
-  beside: fc.constantFrom('nothing', 'nothing', 'missing'),
   outcomes: fc.nat(2),
 })
 const drawn = fc.record({
@@ -69,7 +66,7 @@ type Step = Omit<Drawn, 'bars'> & { readonly bars: number }
 function factsOf(steps: readonly Step[]): Fact[] {
   const bars = new Map<number, number>()
   const open = new Map<number, Verdict[]>()
-  return steps.flatMap(({ series: at, bars: further, call, beside, outcomes }) => {
+  return steps.flatMap(({ series: at, bars: further, call, outcomes }) => {
     const series = SERIES[at] ?? expect.fail('no such series')
     const barMs = timeframeMs(series.timeframe)
     const barClose = (bars.get(at) ?? START_MS) + further * barMs
@@ -86,10 +83,7 @@ function factsOf(steps: readonly Step[]): Fact[] {
     const due = verdicts
       .slice(0, outcomes)
       .map((verdict) => outcomeOf(verdict, { decidedAt: verdict.barClose }))
-    const facts = [...due, verdictRecorded(about)]
-    const missing = { ...verdictsMissing('no_bars', 1), stream: verdictStream(series) }
-    if (beside === 'missing') facts.unshift({ ...missing, event: { ...missing.event, id: nextFactId() } })
-    return facts
+    return [...due, verdictRecorded(about)]
   })
 }
 
@@ -220,13 +214,12 @@ describe.each(KINDS)('over $kind', ({ runs, open }) => {
 })
 
 describe('a filter that matches few verdicts', () => {
-  const counted = async (filter: ReplayFilter, bars: number, beside: Step['beside'] = 'nothing') => {
+  const counted = async (filter: ReplayFilter, bars: number) => {
     const inner = openMemoryStore({ now: () => 0 })
     const facts = Array.from({ length: bars * SERIES.length }, (_, n) => ({
       series: n % SERIES.length,
       bars: 1,
       call: 'HOLD' as const,
-      beside,
       outcomes: 1,
     }))
     await appendFacts(inner, ...factsOf(facts))
@@ -262,13 +255,6 @@ describe('a filter that matches few verdicts', () => {
     expect(found.read).toBeLessThan(100 + 3 * rows)
   })
 
-  test('a few bars in the middle are found in few looks where other events lie between the verdicts', async () => {
-    const filter: ReplayFilter = { timeframes: ['1m'], from: late, to: late + 60_000 }
-    const found = await counted(filter, 2_000, 'missing')
-    expect(found.rows).toBe(4)
-    expect(found.read).toBeLessThan(80)
-  })
-
   test('positions come in order, whatever the bars', async () => {
     const store = openMemoryStore({ now: () => 0 })
     await appendFacts(
@@ -278,7 +264,6 @@ describe('a filter that matches few verdicts', () => {
           series: (n * 7) % 8,
           bars: 1 + (n % 3),
           call: 'BUY' as const,
-          beside: 'nothing' as const,
           outcomes: 1,
         })),
       ),

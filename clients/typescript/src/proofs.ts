@@ -19,7 +19,6 @@ const KINDS: Readonly<Record<string, number>> = {
   LogBegun: 0,
   VerdictRecorded: 1,
   OutcomeLabelled: 2,
-  VerdictsMissing: 3,
   ModelAnnounced: 4,
   MonitoringChanged: 5,
   LogKeysPublished: 7,

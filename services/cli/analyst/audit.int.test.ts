@@ -13,7 +13,6 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import {
   audit,
@@ -59,6 +58,14 @@ const factIn = <Type extends EventType>(
 ): Fact => ({ stream, event: eventOf({ type, data } as FactOf<EventType>, { id, meta }) })
 const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
 
+const follows = (hour: number): Verdict['previous'] => ({
+  barClose: START + hour * HOUR_MS,
+  regime: 'RANGING',
+})
+/** The venue sent no bar that closes in hour 11. */
+const previousOf = (hour: number): Verdict['previous'] =>
+  hour === 1 ? null : follows(hour === 12 ? 10 : hour - 1)
+
 const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
   aVerdict({
     ...SERIES,
@@ -68,6 +75,7 @@ const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
     call: hour % 3 === 0 ? 'BUY' : hour % 3 === 1 ? 'SELL' : 'HOLD',
     modelVersion: 'barrier-3',
     barrier: 0.01,
+    previous: previousOf(hour),
     ...change,
   })
 
@@ -92,22 +100,11 @@ const monitored = (coin: string, since: number): Fact =>
     monitored: [{ coin, timeframes: ['1h'] }],
   })
 
-/** The bar of an hour in which the venue sent nothing. */
-const MISSING = {
-  ...SERIES,
-  reason: 'no_bars',
-  bars: 1,
-  from: START + 11 * HOUR_MS,
-  to: START + 11 * HOUR_MS,
-  modelVersion: 'barrier-3',
-} as const
-
-/** An honest log: every hour a verdict, and the outcome of the one whose window closed; bars missing said so. */
+/** An honest log: every hour a verdict, and the outcome of the one whose window closed. */
 function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[] {
   const facts: Fact[] = [announced(), monitored('BTC', START)]
   const verdicts = new Map<number, Verdict>()
   for (let hour = 1; hour <= HOURS; hour++) {
-    if (hour === 12) facts.push(factIn(verdictStream(SERIES), 'VerdictsMissing', MISSING))
     if (hour !== 11) {
       const verdict = verdictAt(hour, change(hour))
       verdicts.set(hour, verdict)
@@ -217,27 +214,16 @@ test('nothing is found in an honest log, also where it has grown since', async (
   ])
 })
 
-/** Bars without a verdict, by the hours of the first and the last. */
-const missing = (from: number, to: number, reason: MissingReason): Fact =>
-  factIn(verdictStream(SERIES), 'VerdictsMissing', {
-    ...MISSING,
-    reason,
-    from: START + from * HOUR_MS,
-    to: START + to * HOUR_MS,
-    bars: to - from + 1,
-  })
-
 const hourOf = ({ event }: Fact): number => (Number(event.data.barClose) - START) / HOUR_MS
 const isOf = (fact: Fact, type: string, from: number, to: number): boolean =>
   fact.event.type === type && hourOf(fact) >= from && hourOf(fact) <= to
 
 /** No verdict for some hours; the race of those before knows no bars from the first of them on. */
-function interrupted(reason: MissingReason): Fact[] {
-  const facts = honest().filter(
+function interrupted(): Fact[] {
+  const facts = honest((hour) => (hour === 25 ? { previous: follows(19) } : {})).filter(
     (fact) => !isOf(fact, 'VerdictRecorded', 20, 24) && !isOf(fact, 'OutcomeLabelled', 20, 24),
   )
-  const place = facts.findIndex((fact) => isOf(fact, 'VerdictRecorded', 25, 25))
-  return facts.toSpliced(place, 0, missing(20, 24, reason)).map((fact) => {
+  return facts.map((fact) => {
     if (!isOf(fact, 'OutcomeLabelled', 12, 19)) return fact
     const verdict = facts.find(({ event }) => event.id === fact.event.data.verdictId)?.event
       .data as unknown as Verdict
@@ -270,7 +256,9 @@ function renamed(): Fact[] {
   return [
     ...own,
     monitored('XBT', START + 20 * HOUR_MS),
-    ...Array.from({ length: HOURS - 20 }, (_, at) => recorded(verdictAt(21 + at, { coin: 'XBT' }))).slice(-8),
+    ...Array.from({ length: 8 }, (_, at) =>
+      recorded(verdictAt(HOURS - 7 + at, { coin: 'XBT', ...(at === 0 && { previous: null }) })),
+    ),
   ]
 }
 
@@ -278,10 +266,7 @@ const HONEST: readonly (readonly [string, () => Fact[]])[] = [
   ['began a minute ago: nothing is shown yet', () => honest().slice(0, 2)],
   ['has open windows only', () => [announced(), ...[38, 39, 40].map((hour) => recorded(verdictAt(hour)))]],
   ['was recorded late, and says so', () => recordedAtOnce(20)],
-  ['stood still, and bars were not to be had then', () => interrupted('no_engine')],
-  ['was left by its venue, which has the bars now', () => interrupted('no_bars')],
-  ['had a series closed by a fault', () => interrupted('series_closed')],
-  ['was not followed for a time', () => interrupted('not_followed')],
+  ['was left by its venue, which has the bars now', interrupted],
   [
     'was stopped between a verdict and the outcome that was due',
     () => honest().filter((fact) => !isOf(fact, 'OutcomeLabelled', 30, HOURS)),
@@ -306,14 +291,11 @@ test.each(HONEST)('nothing is found in an honest log that %s', async (_name, fac
   expect((await auditOf(log)).findings).toEqual([])
 })
 
-test('bars that are said to be missing and are there are told as a doubt: a venue may have sent them later', async () => {
-  const { findings, doubts, summary } = await auditOf(await publish(interrupted('no_bars')))
+test('bars without a verdict are counted; outcomes that lack bars of today are a doubt', async () => {
+  const { findings, doubts, summary } = await auditOf(await publish(interrupted()))
   expect(findings).toEqual([])
-  expect(doubts).toEqual([
-    expect.stringMatching(/^\d+ outcomes lack bars that are there now$/),
-    '5 bars that are said not to have been there are there now',
-  ])
-  expect(summary.missing).toEqual({ no_bars: 6 })
+  expect(doubts).toEqual([expect.stringMatching(/^\d+ outcomes lack bars that are there now$/)])
+  expect(summary.missing).toBe(6)
   const late = await auditOf(await publish(recordedAtOnce(20)))
   expect(late.summary.late).toBe(10)
 })
@@ -363,7 +345,7 @@ describe('a log that signs everything correctly is found out when it has', () =>
     const from = moved.findIndex(
       ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 12 * HOUR_MS,
     )
-    const other = { ...SERIES, coin: 'ETH' }
+    const other = { ...SERIES, coin: 'ETH', previous: null }
     expect(from).toBeGreaterThan(0)
     expect(fraudsOf(await auditOf(await publish([...facts, recorded(verdictAt(20, other))])))).toEqual([
       'backdated_verdict',

@@ -167,7 +167,7 @@ function linesOf(report: AuditReport): string {
       ({ series, largestMs, p99Ms }) =>
         `delayed   ${series}: at most ${minutes(largestMs)} after its bar, 99 of 100 within ${minutes(p99Ms)}`,
     ),
-    ...Object.entries(missing).map(([reason, bars]) => `missing   ${bars} bars without a verdict: ${reason}`),
+    ...(missing === 0 ? [] : [`missing   ${missing} bars without a verdict`]),
     ...doubts.map((what) => `doubted   ${what}`),
     ...(silent.length === 0
       ? []

@@ -104,5 +104,6 @@ const outcomeOf = (verdict: Runner['verdict']): Omit<Outcome, keyof RaceResult> 
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
   const { modelVersion, call, probability, barrier, forecast } = verdict
   const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
-  return { ...about, modelVersion, call, probability, barrier, forecast, recordedLate: false }
+  const said = { modelVersion, call, probability, barrier, forecast }
+  return { ...about, ...said, recordedLate: false, barsMissed: 0 }
 }

@@ -7,8 +7,7 @@ import type { Series } from '../../../contracts/series.ts'
 import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
-import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
+import { barsMissed, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { NOW, nextId } from '../../proof/testing/made-up-log.fixture.ts'
 import { auditTools } from '../analyst/audit-tools.ts'
 
@@ -83,15 +82,12 @@ export interface Recording {
   readonly holdBack?: (verdict: Verdict) => number
   /** The operator's change of the verdict; undefined leaves it out. */
   readonly alter?: (verdict: Verdict) => Verdict | undefined
-  /** Why the operator says that bars have no verdict. */
-  readonly excuse?: MissingReason
 }
 
 interface Followed {
   readonly series: Series
   waiting: Verdict[]
   covered: number | undefined
-  isFollowed: boolean
   readonly open: Verdict[]
 }
 
@@ -108,25 +104,22 @@ export function recordMarket(recording: Recording): Fact[] {
   ]
   const exchanges = [...new Set(series.map(({ exchange }) => exchange))]
   for (const exchange of exchanges) facts.push(monitored(exchange, series))
-  const followed = series.map(
-    (one): Followed => ({ series: one, waiting: [], covered: undefined, isFollowed: false, open: [] }),
-  )
-  const startedAt = new Map<Exchange, number>()
+  const followed = series.map((one): Followed => ({ series: one, waiting: [], covered: undefined, open: [] }))
+  const running = new Set<Exchange>()
   for (let at = START + MINUTE_MS; at <= until; at += MINUTE_MS)
     for (const exchange of exchanges) {
       const own = followed.filter((one) => one.series.exchange === exchange)
       if (!isUp(exchange, at)) {
-        startedAt.delete(exchange)
-        for (const one of own) [one.waiting, one.isFollowed] = [[], false]
+        running.delete(exchange)
+        for (const one of own) one.waiting = []
         continue
       }
-      const begins = !startedAt.has(exchange)
-      if (begins) startedAt.set(exchange, at)
+      const begins = !running.has(exchange)
+      running.add(exchange)
       for (const one of own) takeBar(recording, one, at, begins)
       const clock = at + (recording.clockOff?.(exchange, at) ?? 0)
       if (recording.isStoreUp?.(at) === false) continue
-      for (const one of own)
-        facts.push(...recordWaiting(recording, one, { at, clock, startedAt: startedAt.get(exchange) ?? at }))
+      for (const one of own) facts.push(...recordWaiting(recording, one, { at, clock }))
       for (const one of own) facts.push(...labelDue(recording, one, at, clock))
     }
   return facts
@@ -171,7 +164,6 @@ function takeBar({ sends = () => true }: Recording, one: Followed, at: number, b
 interface Moment {
   readonly at: number
   readonly clock: number
-  readonly startedAt: number
 }
 
 function recordWaiting(recording: Recording, one: Followed, moment: Moment): Fact[] {
@@ -188,34 +180,17 @@ function recordWaiting(recording: Recording, one: Followed, moment: Moment): Fac
 }
 
 function recordVerdict(
-  { alter = (verdict) => verdict, excuse }: Recording,
+  { alter = (verdict) => verdict }: Recording,
   one: Followed,
   draft: Verdict,
-  { at, clock, startedAt }: Moment,
+  { at, clock }: Moment,
 ): Fact[] {
-  const verdict = alter({ ...draft, recordedLate: isLate(draft, clock) })
+  const previous = one.covered === undefined ? null : { barClose: one.covered, regime: draft.regime }
+  const verdict = alter({ ...draft, previous, recordedLate: isLate(draft, clock) })
   if (verdict === undefined) return []
-  const facts: Fact[] = []
-  const barMs = timeframeMs(verdict.timeframe)
-  const all = { from: (one.covered ?? verdict.barClose - barMs) + barMs, to: verdict.barClose - barMs }
-  const begins = Math.max(all.from, lastBarClose(verdict.timeframe, startedAt) + barMs)
-  const stretches: [number, number, MissingReason][] =
-    one.isFollowed || excuse !== undefined
-      ? [[all.from, all.to, excuse ?? 'no_bars']]
-      : [
-          [all.from, Math.min(all.to, begins - barMs), 'no_engine'],
-          [begins, all.to, 'no_bars'],
-        ]
-  for (const [from, to, reason] of stretches) {
-    if (from > to) continue
-    const data = { ...one.series, reason, from, to, bars: (to - from) / barMs + 1, modelVersion: MODEL }
-    facts.push(factIn(verdictStream(verdict), 'VerdictsMissing', data, at))
-  }
-  facts.push(recorded(verdict, at))
   one.covered = verdict.barClose
-  one.isFollowed = true
   one.open.push(verdict)
-  return facts
+  return [recorded(verdict, at)]
 }
 
 export const recorded = (verdict: Verdict, at: number): Fact =>
@@ -249,7 +224,7 @@ export function labelled(verdict: Verdict, at: number, end = endOf(verdict)): Fa
     call,
     probability,
   }
-  const data = { ...about, barrier, forecast, recordedLate, ...end }
+  const data = { ...about, barrier, forecast, recordedLate, barsMissed: barsMissed(verdict), ...end }
   return factIn(outcomeStream(verdict), 'OutcomeLabelled', data, at)
 }
 

@@ -224,7 +224,8 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     const { id } = (await made.json()) as { id: string }
     const own = `/webhooks/${id}`
     do await show(own)
-    while ((await page.getByRole('cell', { name: '500', exact: true }).count()) === 0) await page.waitForTimeout(200)
+    while ((await page.getByRole('cell', { name: '500', exact: true }).count()) === 0)
+    await page.waitForTimeout(200)
     const found = await faults('webhook-that-fails')
     await tabTo('#since')
     await page.fill('#since', '2020-01-01T00:00')

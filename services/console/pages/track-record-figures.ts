@@ -93,7 +93,7 @@ export const undecidedTable = (rows: readonly TrackRecordRow[]) =>
     reached_no_barrier: row.races.timeout,
     bars_missing: row.races.incomplete,
     recorded_late: Object.values(row.recorded_late).reduce((a, b) => a + b, 0),
-    bars_without_verdict: Object.values(row.bars_missed).reduce((a, b) => a + b, 0),
+    bars_without_verdict: row.bars_missed,
   }))
 
 /** Months over all timeframes and models that are there, oldest first. */

@@ -5,7 +5,7 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
-import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import { barsMissed, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createRace, type Race, type RaceResult } from '../race.ts'
 import type { Retrier } from './append-once.ts'
@@ -172,8 +172,9 @@ function startRace(verdict: Verdict): OpenRace {
   // The window is the verdict's own: what a later release gives a timeframe does not change it.
   const windowBars = (validUntil - barClose) / barMs
   const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
+  const said = { modelVersion, call, probability, barrier, forecast, recordedLate }
   return {
-    verdict: { ...about, modelVersion, call, probability, barrier, forecast, recordedLate },
+    verdict: { ...about, ...said, barsMissed: barsMissed(verdict) },
     race: createRace({ barClose, barMs, windowBars, barrier }),
     result: undefined,
   }

@@ -42,9 +42,7 @@ export async function openVerdictsOf(store: EventStore, series: Series): Promise
   for await (const event of newestFirst(store, stream)) {
     end ??= event.revision
     const barClose = barCloseOf(event)
-    // Events before a verdict explain its missing bars, and belong to it.
-    if (barClose === undefined) continue
-    if (barClose <= labelled) break
+    if (barClose === undefined || barClose <= labelled) break
     from = event.revision
     oldestBarClose = barClose
   }

@@ -144,6 +144,7 @@ describe('labelling', () => {
       forecast,
       closePrice: 100,
       recordedLate: false,
+      barsMissed: 0,
       highest: expect.closeTo(0.015, 12),
       lowest: expect.closeTo(-0.001, 12),
     })

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { collect } from '../../log/event-store.contract.ts'
@@ -164,81 +163,13 @@ describe('what a verdict follows on', () => {
   })
 })
 
-describe('bars without a verdict', () => {
-  const missing = async (store: EventStore): Promise<string[]> =>
-    (await collect(store.read(stream)))
-      .filter(({ type }) => type === 'VerdictsMissing')
-      .map(({ data }) => {
-        const { reason, bars, from, to } = data as unknown as VerdictsMissing
-        return `${reason} ${bars}: ${hourOf(from)}–${hourOf(to)}`
-      })
-  const hourOf = (time: number): number => (time - T0) / HOUR_MS
-
-  /** A process over a log, by a market clock that stands at an hour. */
-  const processAt = (store: EventStore, hour: number, isMonitored = false): Recorder =>
-    recorderOn(store, { isMonitored: () => isMonitored, clock: () => T0 + hour * HOUR_MS }).recorder
-
-  test('are told with the verdict behind them, in front of it and in its append, with their reason', async () => {
+describe('the verdicts without an outcome', () => {
+  test('are found behind bars that have none', async () => {
     const store = openStore()
-    const first = processAt(store, 0)
-    await first.record(series, [draft(1), draft(2)])
-    await first.record(series, [draft(5), draft(6)])
-    first.release(series, true)
-    await first.record(series, [draft(8)])
-    first.release(series)
-    await first.record(series, [draft(12)])
-    await processAt(store, 20).record(series, [draft(20), draft(22)])
-    expect(await missing(store)).toEqual([
-      'no_bars 2: 3–4',
-      'series_closed 1: 7–7',
-      'not_followed 3: 9–11',
-      'no_engine 7: 13–19',
-      'no_bars 1: 21–21',
-    ])
-    const types = (await collect(store.read(stream))).map(({ type }) => type)
-    expect(types.slice(0, 5)).toEqual([
-      'VerdictRecorded',
-      'VerdictRecorded',
-      'VerdictsMissing',
-      'VerdictRecorded',
-      'VerdictRecorded',
-    ])
-  })
-
-  test.each([
-    [true, 'no_bars'],
-    [false, 'not_followed'],
-  ] as const)(
-    'of a venue that joins hours later are told apart: nobody was there, then it sent none (monitored %s)',
-    async (isMonitored, reason) => {
-      const store = openStore()
-      await processAt(store, 0).record(series, [draft(1)])
-      await processAt(store, 4.5, isMonitored).record(series, [draft(9)])
-      expect(await missing(store)).toEqual(['no_engine 3: 2–4', `${reason} 4: 5–8`])
-    },
-  )
-
-  test('are told once, however many processes begin behind them and whatever answer is lost', async () => {
-    const store = openStore()
-    await processAt(store, 0).record(series, [draft(0)])
-    const losing = failingAppends(store, [{ after: 'append_unknown' }])
-    await Promise.all([
-      processAt(losing, 9).record(series, [draft(9)]),
-      processAt(store, 9).record(series, [draft(9), draft(10)]),
-      processAt(store, 10).record(series, [draft(10)]),
-    ])
-    expect((await missing(store)).filter((line) => line.startsWith('no_engine'))).toHaveLength(1)
-    const last = await collect(store.read(stream, { direction: 'backwards', limit: 1 }))
-    expect(last[0]?.data.barClose).toBe(T0 + 10 * HOUR_MS)
-  })
-
-  test('do not hide the verdicts behind them from who looks for outcomes', async () => {
-    const store = openStore()
-    const recorder = processAt(store, 0)
-    await recorder.record(series, [draft(0), draft(4), draft(5)])
+    await recorderOn(store).record([draft(0), draft(4), draft(5)])
     const outcome = { ...outcomeLabelled({ barClose: T0 }).event }
     await store.append(outcomeStream(series), [outcome], { expected: 'no-stream' })
-    expect(await openVerdictsOf(store, series)).toMatchObject({ oldestBarClose: T0 + 4 * HOUR_MS, end: 3 })
+    expect(await openVerdictsOf(store, series)).toMatchObject({ oldestBarClose: T0 + 4 * HOUR_MS, end: 2 })
   })
 
   test.each([

@@ -1,13 +1,12 @@
 import type { NewEvent } from '../../../contracts/event.ts'
-import { VerdictRecorded, VerdictsMissing } from '../../../contracts/event-catalogue.ts'
+import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
-import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
-import { barsMissed, isLate, type Verdict } from '../../../contracts/verdict.ts'
-import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { isLate, type Verdict } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
@@ -113,51 +112,20 @@ export interface Recorded {
 
 export type Recorder = ReturnType<typeof createRecorder>
 
-/** A verdict may end two stretches without any, so a third of the events of an append, and small enough in bytes. */
-const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
+/** Small enough in bytes. */
+const VERDICTS_PER_APPEND = Math.min(100, LIMITS.appendEvents)
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions) {
-  const { store, idOf, clock, isMonitored = () => false } = options
+  const { store, isMonitored = () => false } = options
   const retrier = createRetrier(options)
-  const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
-  const following = new Set<string>()
-  /** Closed because of a fault of their own, until they are followed again. */
-  const faulty = new Set<string>()
-
-  /**
-   * The bars without verdict between two verdicts, oldest first. Bars that closed before this process began had no
-   * engine; bars of a monitored series that closed since then were not sent by the venue.
-   */
-  function stretchesOf(verdict: Verdict, before: number, isFollowed: boolean): MissingStretch[] {
-    const name = seriesName(verdict)
-    const barMs = timeframeMs(verdict.timeframe)
-    const all = { from: before + barMs, to: verdict.barClose - barMs }
-    if (isFollowed || following.has(name)) return [{ ...all, reason: 'no_bars' }]
-    if (faulty.has(name)) return [{ ...all, reason: 'series_closed' }]
-    const begins = Math.max(all.from, lastBarClose(verdict.timeframe, startedAt) + barMs)
-    const stretches: MissingStretch[] = [
-      { from: all.from, to: Math.min(all.to, begins - barMs), reason: 'no_engine' },
-      { from: begins, to: all.to, reason: isMonitored(verdict) ? 'no_bars' : 'not_followed' },
-    ]
-    return stretches.filter(({ from, to }) => from <= to)
-  }
-
-  function eventsOf(verdicts: readonly Verdict[]): NewEvent[] {
-    return verdicts.flatMap((verdict, index) => {
-      const recorded = verdictRecorded(verdict)
-      if (verdict.previous === null || barsMissed(verdict) === 0) return [recorded]
-      const missing = stretchesOf(verdict, verdict.previous.barClose, index > 0)
-      return [...missing.map((stretch) => verdictsMissing(verdict, stretch, idOf)), recorded]
-    })
-  }
 
   const log = createAppendOnce<VerdictDraft, Verdict>({
     store,
     retrier,
     streamOf: verdictStream,
     factOf: (series, draft, before) => verdictOf(draft, before, ['verdict', seriesName(series)], options),
-    eventsOf,
+    eventsOf: (verdicts) => verdicts.map(verdictRecorded),
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),
     factsPerAppend: VERDICTS_PER_APPEND,
   })
@@ -181,22 +149,14 @@ export function createRecorder(options: RecorderOptions) {
     async record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded> {
       const mayRecord = await turns.await(series, drafts)
       const appends = mayRecord ? await log.append(series, drafts) : []
-      following.add(seriesName(series))
-      faulty.delete(seriesName(series))
       const added = appends.flatMap(({ facts, isOurs }) => (isOurs ? facts : []))
       const newest = added.at(-1)
       if (newest !== undefined) turns.recorded(series, newest.barClose)
       return { added, appends, end: log.end(series) ?? NOTHING }
     },
-    /**
-     * Forgets a series that is followed no longer.
-     *
-     * @param isFaulty whether it was closed because of a fault of its own
-     */
-    release(series: Series, isFaulty: boolean = false): void {
+    /** Forgets a series that is followed no longer. */
+    release(series: Series): void {
       turns.release(series)
-      following.delete(seriesName(series))
-      if (isFaulty) faulty.add(seriesName(series))
       log.release(series)
     },
     /** The reason for which verdicts cannot be recorded now. */
@@ -217,30 +177,12 @@ export const verdictOf = (
   recordedLate: clock !== undefined && !isHurried(draft.barClose) && isLate(draft, clock()),
 })
 
-/** Bars without a verdict; closes of the first and of the last, Unix milliseconds. */
-interface MissingStretch {
-  readonly from: number
-  readonly to: number
-  readonly reason: MissingReason
-}
-
-const metaOf = (verdict: Verdict): NewEvent['meta'] => ({
-  correlationId: barCorrelation(verdict),
-  actor: 'engine',
-})
-
 const verdictRecorded = (verdict: Verdict): NewEvent =>
-  newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta: metaOf(verdict) })
-
-function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId): NewEvent {
-  const { exchange, coin, timeframe, barClose, modelVersion } = verdict
-  const bars = (stretch.to - stretch.from) / timeframeMs(timeframe) + 1
-  const data = { exchange, coin, timeframe, ...stretch, bars, modelVersion }
-  // A verdict may follow two stretches; only the later one reaches up to it.
-  const end = stretch.to === barClose - timeframeMs(timeframe) ? barClose : stretch.to
-  const id = idOf.at(barClose, 'verdicts-missing', seriesName(verdict), String(end))
-  return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })
-}
+  newEvent(VerdictRecorded, {
+    id: verdict.verdictId,
+    data: verdict,
+    meta: { correlationId: barCorrelation(verdict), actor: 'engine' },
+  })
 
 /** Correlation id of all events that one bar of a series caused. */
 export const barCorrelation = (fact: Series & { readonly barClose: number }): string =>

@@ -204,11 +204,11 @@ function openSeries(
 
 function closeSeries(
   { engine, board, recorder, outcomes }: RunEngineOptions,
-  { series, opened, fault }: Followed,
+  { series, opened }: Followed,
 ): void {
   engine.close(opened)
   board.remove(series)
-  recorder.release(series, fault !== undefined)
+  recorder.release(series)
   outcomes.release(series)
 }
 

@@ -20,7 +20,7 @@ const end = {
   lowest: 0,
   closePrice: 101,
 } as const
-const copied = { modelVersion, call, probability, barrier, forecast, recordedLate }
+const copied = { modelVersion, call, probability, barrier, forecast, recordedLate, barsMissed: 0 }
 const outcome = { exchange, coin, timeframe, verdictId, barClose, validUntil, ...copied, ...end }
 
 test('an audit holds of an outcome only the fields that its race is compared by', () => {

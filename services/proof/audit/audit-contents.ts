@@ -1,27 +1,20 @@
-import type {
-  OutcomeLabelled,
-  ServiceEvent,
-  VerdictRecorded,
-  VerdictsMissing as VerdictsMissingEvent,
-} from '../../../contracts/event-catalogue.ts'
+import type { OutcomeLabelled, ServiceEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
-import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
-import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
+import { barsMissed, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
 import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
-import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
 import { type Delays, type Seen, Timeliness } from './timeliness.ts'
 
 interface SeriesState {
   readonly series: Series
-  /** Close of the last bar that is accounted for. */
+  /** Close of the last bar with a verdict that is shown. */
   covered: number | undefined
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
@@ -33,14 +26,17 @@ interface SeriesState {
 }
 
 /** Closes of the first and the last bar of a stretch without verdicts. */
-export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+}
 
 /** The part of a series that is compared with bars. */
 export interface AuditedSeries {
   readonly series: Series
   readonly outcomes: Outcomes
   readonly stretches: readonly Stretch[]
-  /** Close of the last bar that is accounted for. */
+  /** Close of the last bar with a verdict. */
   readonly covered: number
 }
 
@@ -60,14 +56,13 @@ export interface ContentsSummary {
   readonly late: number
   /** How far verdicts stand after their bars, by series. */
   readonly delays: readonly Delays[]
-  /** Bars without a verdict, by the reason that is given. */
-  readonly missing: Readonly<Record<string, number>>
+  /** Bars without a verdict in front of one that is shown. */
+  readonly missing: number
   /** Hashes of model files, by the version. */
   readonly files: ReadonlyMap<string, string>
   /** Entries before this one were there an hour before the newest. */
   readonly settled: number
   readonly doubts: readonly string[]
-  readonly unchecked: readonly string[]
 }
 
 /** Contents of one window may be shown while those of another are fetched. */
@@ -104,10 +99,8 @@ export class AuditedContents {
   readonly #monitored = new Map<string, ReadonlyMap<string, number>>()
   readonly #hidden: { readonly index: number; readonly opensAt: number }[] = []
   readonly #hiddenTimes = new Set<number>()
-  readonly #counts = { verdicts: 0, outcomes: 0, late: 0 }
-  readonly #neighbours = new Neighbours()
+  readonly #counts = { verdicts: 0, outcomes: 0, late: 0, missing: 0 }
   readonly #timeliness: Timeliness
-  readonly #reasons: Record<string, number> = {}
   readonly #sealed: SealedDays
   #horizon = 0
   #market: string | undefined
@@ -139,8 +132,7 @@ export class AuditedContents {
     this.#checkHidden()
     const states = [...this.#states.values()]
     for (const state of states) this.#checkUnlabelled(state)
-    const neighbours = this.#neighbours.end(this.#findings)
-    const { delays, settled, ...timeliness } = this.#timeliness.end(this.#horizon)
+    const timeliness = this.#timeliness.end(this.#horizon)
     return {
       ...this.#counts,
       hidden: this.#hidden.length,
@@ -148,12 +140,8 @@ export class AuditedContents {
       horizon: this.#horizon,
       market: this.#market,
       silent: this.#silent(),
-      missing: this.#reasons,
       files: this.#models,
-      delays,
-      settled,
-      doubts: [...timeliness.doubts, ...neighbours.doubts],
-      unchecked: neighbours.unchecked,
+      ...timeliness,
       series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
@@ -172,19 +160,22 @@ export class AuditedContents {
     return state
   }
 
-  /** Finds bars without an entry between two that have one; a verdict that is not shown yet may be that entry. */
-  #checkGap(index: number, { series, covered }: SeriesState, next: number): void {
-    if (covered === undefined) return
+  /** A verdict follows on the one before it in the log, or on one that is not shown yet; bars between them are counted. */
+  #takePrevious(index: number, { series, covered, stretches }: SeriesState, verdict: Verdict): void {
+    const { barClose, previous } = verdict
     const barMs = timeframeMs(series.timeframe)
+    const said = previous?.barClose
+    const missed = barsMissed(verdict)
+    if (said !== undefined && missed > 0) stretches.push({ from: said + barMs, to: barClose - barMs })
+    this.#counts.missing += missed
+    if (said === covered) return
     const windowMs = WINDOW_BARS[series.timeframe] * barMs
-    let missing = 0
-    for (let close = covered + barMs; close < next; close += barMs)
-      if (!this.#hiddenTimes.has(close + windowMs)) missing += 1
-    if (missing === 0) return
+    if (said !== undefined && said > (covered ?? 0) && this.#hiddenTimes.has(said + windowMs)) return
+    const nameOf = (time: number | undefined) => (time === undefined ? 'none' : isoTime(time))
     this.#findings.add(
       'dropped_bar',
       index,
-      `${seriesName(series)}: ${missing} bars between ${isoTime(covered)} and ${isoTime(next)} have neither a verdict nor a reason`,
+      `${seriesName(series)} at ${isoTime(barClose)} follows on ${nameOf(said)}; the verdict before it in the log is ${nameOf(covered)}`,
     )
   }
 
@@ -228,23 +219,11 @@ export class AuditedContents {
     }
     if (data.recordedLate) this.#counts.late += 1
     this.#checkWindow(index, state, data)
-    this.#checkGap(index, state, barClose)
+    this.#takePrevious(index, state, data)
     state.covered = barClose
     state.open.push(judged(data))
-    this.#neighbours.takeVerdict(data, barClose)
     if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
-  }
-
-  #takeMissing(index: number, { data }: EventOf<typeof VerdictsMissingEvent>): void {
-    const state = this.#stateOf(data)
-    this.#reasons[data.reason] = (this.#reasons[data.reason] ?? 0) + data.bars
-    const { from, to, reason } = data
-    state.stretches.push({ from, to, reason })
-    const since = this.#monitored.get(data.exchange)?.get(seriesName(data))
-    this.#neighbours.takeMissing(index, data, since)
-    this.#checkGap(index, state, data.from)
-    if (state.covered === undefined || data.to > state.covered) state.covered = data.to
   }
 
   #takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
@@ -317,8 +296,6 @@ export class AuditedContents {
         return
       case 'VerdictRecorded':
         return this.#takeVerdict(index, event)
-      case 'VerdictsMissing':
-        return this.#takeMissing(index, event)
       case 'OutcomeLabelled':
         return this.#takeOutcome(index, event)
       case 'ModelAnnounced':

@@ -71,7 +71,7 @@ export interface AuditReport {
   readonly signatures: readonly Signature[]
   readonly findings: readonly Finding[]
   readonly counts: ReturnType<Findings['counts']>
-  readonly summary: Omit<ContentsSummary, 'series' | 'files' | 'settled' | 'doubts' | 'unchecked'>
+  readonly summary: Omit<ContentsSummary, 'series' | 'files' | 'settled' | 'doubts'>
   /** Outcomes that were recomputed from bars. */
   readonly recomputed: number
   /** Verdicts that came out the same when they were computed again. */
@@ -117,10 +117,9 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     if (event.type === 'VerdictRecorded') sample.take({ index, verdict: event.data })
   })
   const { series: all, files, settled, ...found } = contents.end()
-  const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
+  const { doubts: contentDoubts, ...summary } = found
   if (summary.market !== 'live')
     unchecked.push(`lateness and silence, which only a live market has: this one is ${summary.market}`)
-  unchecked.push(...contentGaps)
   const { recomputed, doubtful } = await checkOutcomes(all, options, findings, unchecked)
   const sampled = await sample.check(
     ({ verdict }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
@@ -129,7 +128,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   )
   unchecked.push(...sampled.unchecked, 'whether bars are those of the venue: compare some of them with it')
   for (const { recount } of records) recount.check(tools.reported, settled, findings)
-  const doubts = [...contentDoubts, doubtful, await doubtMissing(all, tools), ...sampled.doubts]
+  const doubts = [...contentDoubts, doubtful, ...sampled.doubts]
   const { origin, size, root } = checkpoint
   return {
     origin,
@@ -287,25 +286,5 @@ function hasAll(bars: readonly Candle[], { barClose, validUntil }: Window, timef
 /** Whether every bar of a window has a verdict: the engine that computed them had these bars. */
 const isHeard = ({ covered, stretches }: AuditedSeries, { barClose, validUntil }: Window): boolean =>
   covered >= validUntil && !stretches.some(({ from, to }) => from <= validUntil && to > barClose)
-
-/** Counts bars that a log says were missing and that are there today. */
-async function doubtMissing(
-  all: ContentsSummary['series'],
-  { barsOf }: AuditTools,
-): Promise<string | undefined> {
-  let count = 0
-  for (const { series, stretches } of all) {
-    const barMs = timeframeMs(series.timeframe)
-    const withoutBars = stretches.filter(({ reason }) => reason === 'no_bars')
-    for (const { from, to } of withoutBars.slice(-MOST_STRETCHES)) {
-      const bars = await barsOf(series, from - barMs, to)
-      count += bars?.length ?? 0
-    }
-  }
-  return count === 0 ? undefined : `${count} bars that are said not to have been there are there now`
-}
-
-/** Stretches compared for each series, the newest: each takes a request of its own. */
-const MOST_STRETCHES = 20
 
 const LATER_MEASURES: ReadonlySet<string> = new Set(['highest', 'lowest', 'closePrice'])

@@ -7,10 +7,8 @@ export const FRAUDS = {
     'a verdict was recorded late, and does not say so. Leave it out of the record, and look how many there are of its series',
   false_late_mark:
     'a verdict is marked late and was not, so that it counts for nothing. Count it, and compare the record then',
-  engine_was_there:
-    'verdicts are left out for want of an engine, and their neighbours are not. Compute them from the bars, and compare the record then',
   dropped_bar:
-    'a closed bar has neither a verdict nor an entry that says why. Compute it from the bars, and compare the record then',
+    'a verdict follows on another than the one before it in the log. Compute those between from the bars, and compare the record then',
   second_log: 'the log is not the only one of its operator. Audit the others, too, and ask why there are two',
   wrong_outcome: 'an outcome is not what became of its verdict. Compare the bars with those of the venue',
   made_up_verdict:

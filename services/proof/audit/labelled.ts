@@ -1,5 +1,5 @@
 import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import { barsMissed, type Verdict } from '../../../contracts/verdict.ts'
 
 /** Fields that an outcome repeats of its verdict. */
 export const COPIED = [
@@ -11,10 +11,11 @@ export const COPIED = [
   'barrier',
   'forecast',
   'recordedLate',
+  'barsMissed',
 ] as const
 
 /** The fields of a verdict that its outcome is compared with. */
-export type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
+export type Judged = Pick<Outcome, 'verdictId' | (typeof COPIED)[number]>
 
 /** Fields of an outcome that a race is run with and ends with, and that are numbers or null. */
 const NUMBERS = [
@@ -43,7 +44,8 @@ export interface Labelled extends Pick<Outcome, (typeof NUMBERS)[number] | 'race
 export const judged = (verdict: Verdict): Judged => {
   const { verdictId, barClose, validUntil, modelVersion, call, probability } = verdict
   const { barrier, forecast, recordedLate } = verdict
-  return { verdictId, barClose, validUntil, modelVersion, call, probability, barrier, forecast, recordedLate }
+  const about = { verdictId, barClose, validUntil, modelVersion, call, probability }
+  return { ...about, barrier, forecast, recordedLate, barsMissed: barsMissed(verdict) }
 }
 
 /** Outcomes of a series. An audit holds those of the whole log, so they are numbers outside of the heap: objects take three times that. */

@@ -1,12 +1,13 @@
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import type { Findings } from './finding.ts'
 
 /** The grouping of the rows of a track record. */
 export type RecordGrouping = 'timeframe' | 'series'
 
-/** How many outcomes and missing bars a record has to hold, and how many of them were counted. */
+/** How many outcomes a record has to hold, and how many of them were counted. */
 interface Progress {
   readonly wanted: number
   counted: number
@@ -22,7 +23,6 @@ interface Progress {
  */
 export function recountRecord(said: readonly JsonObject[], grouping: RecordGrouping) {
   const rows = rowsInMemory<JsonObject>()
-  const isCounted = new Set<string>(trackRecord.events)
   const progress = new Map<string, Progress>()
   for (const row of said) {
     const key = grouping === 'series' ? keyOf(row) : ''
@@ -30,8 +30,7 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
     progress.set(key, { wanted, counted: 0, left: undefined })
   }
 
-  function progressOf(event: CountedEvent): Progress {
-    const { modelVersion, exchange, coin, timeframe } = event.data
+  function progressOf({ modelVersion, exchange, coin, timeframe }: Outcome): Progress {
     const key = grouping === 'series' ? `${modelVersion} ${exchange} ${coin} ${timeframe}` : ''
     const found = progress.get(key) ?? { wanted: 0, counted: 0, left: undefined }
     progress.set(key, found)
@@ -40,15 +39,14 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
 
   return {
     take(index: number, event: ServiceEvent): void {
-      if (!isCounted.has(event.type)) return
-      const counted = event as CountedEvent
-      const record = progressOf(counted)
+      if (event.type !== 'OutcomeLabelled') return
+      const record = progressOf(event.data)
       if (record.counted >= record.wanted) {
         record.left ??= index
         return
       }
       trackRecord.fold(rows as unknown as Rows<never>, event)
-      record.counted += counted.type === 'VerdictsMissing' ? counted.data.bars : 1
+      record.counted += 1
     },
     /**
      * @param reported the published form of such rows
@@ -64,10 +62,7 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
       const name = (key: string): string => (key === '' ? 'the track record' : `the track record of ${key}`)
       for (const [key, { wanted, counted, left }] of progress) {
         if (counted !== wanted)
-          add(
-            null,
-            `${name(key)} counts ${wanted} verdicts and missing bars; the log has ${counted} up to there`,
-          )
+          add(null, `${name(key)} counts ${wanted} verdicts; the log has ${counted} up to there`)
         else if (left !== undefined && left < settled)
           add(left, `${name(key)} stands still: it has nothing from this entry on, which is over an hour old`)
       }
@@ -86,8 +81,6 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
   }
 }
 
-type CountedEvent = Extract<ServiceEvent, { type: 'OutcomeLabelled' | 'VerdictsMissing' }>
-
 /** The model of a row, with its series or its timeframe. */
 function keyOf({ model_version: model, exchange, coin, timeframe }: JsonObject): string {
   return [model, exchange, coin, timeframe].filter((part) => typeof part === 'string').join(' ')
@@ -100,7 +93,7 @@ function totalOf(row: JsonObject): number {
       : value !== null && typeof value === 'object'
         ? Object.values(value).reduce<number>((all, one) => all + sum(one), 0)
         : 0
-  return sum(row.verdicts) + sum(row.recorded_late) + sum(row.bars_missed)
+  return sum(row.verdicts) + sum(row.recorded_late)
 }
 
 const short = (row: Json): string => canonicalJson(row).slice(0, 200)

@@ -13,7 +13,6 @@ export const ENTRY_KINDS = {
   LogBegun: 0,
   VerdictRecorded: 1,
   OutcomeLabelled: 2,
-  VerdictsMissing: 3,
   ModelAnnounced: 4,
   MonitoringChanged: 5,
   LogKeysPublished: 7,

@@ -128,8 +128,7 @@ async function callBefore(
   revision: number,
 ): Promise<Call | undefined> {
   if (revision === 0) return undefined
-  // Between two verdicts stands at most the event that says what is missing.
-  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 2 })) {
+  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 1 })) {
     const event = decodeEvent(recorded)
     if (event.type === 'VerdictRecorded') return event.data.call
   }
