@@ -9,6 +9,10 @@ export interface PaymentChain {
   readonly networkV1: string | undefined
   /** As its issuer spells it (EIP-55): some clients compare the text. */
   readonly usdc: `0x${string}`
+  /** The EIP-712 domain of the token, beside chain and contract. */
+  readonly domain: { readonly name: string; readonly version: string }
+  /** The contract that verifies authorizations of the gateway rail; undefined where there is no gateway. */
+  readonly gateway: `0x${string}` | undefined
 }
 
 /** The network of real payments. */
@@ -17,24 +21,36 @@ export const BASE = {
   network: 'eip155:8453',
   networkV1: 'base',
   usdc: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  domain: { name: 'USD Coin', version: '2' },
+  gateway: '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE',
 } as const satisfies PaymentChain
+
+/** Its test network, whose USDC is given away. */
+export const BASE_SEPOLIA = {
+  id: 84_532,
+  network: 'eip155:84532',
+  networkV1: 'base-sepolia',
+  usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  domain: { name: 'USDC', version: '2' },
+  gateway: undefined,
+} as const satisfies PaymentChain
+
+/** Networks by name, and `eip155:` with the number of any other chain. */
+export const NETWORK_NAME = /^(?:base|base-sepolia|eip155:[1-9]\d{0,14})$/
 
 /**
- * The chain of one machine with play money. Its id is nobody's and its token stands nowhere else, so that what is signed
- * for a trial moves money nowhere.
+ * The chain of a name. Of a chain that is known by its number alone, the token has to be given: one that signs as USDC does.
+ *
+ * @example paymentChain('eip155:31337', '0x5D77289c07401197e641F31EC228ac9196219079')?.id // 31337
  */
-export const DEMO_CHAIN = {
-  id: 1_252_830_783,
-  network: 'eip155:1252830783',
-  networkV1: undefined,
-  usdc: '0x5D77289c07401197e641F31EC228ac9196219079',
-} as const satisfies PaymentChain
+export function paymentChain(name: string, token?: `0x${string}`): PaymentChain | undefined {
+  const known = [BASE, BASE_SEPOLIA].find(({ network, networkV1 }) => name === network || name === networkV1)
+  if (known !== undefined || token === undefined) return known
+  const id = Number(name.slice('eip155:'.length))
+  return { id, network: name, networkV1: undefined, usdc: token, domain: BASE.domain, gateway: undefined }
+}
 
-/** The EIP-712 domain of the token, beside chain and contract. */
-export const USDC_DOMAIN = { name: 'USD Coin', version: '2' } as const
-
-/** The contract that verifies authorizations of the gateway rail, with its EIP-712 domain. */
-export const GATEWAY_ADDRESS = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+/** The EIP-712 domain of the gateway, beside chain and contract. */
 export const GATEWAY_DOMAIN = { name: 'GatewayWalletBatched', version: '1' } as const
 
 /** An account or a contract, in lower case: two spellings of one address are one. */

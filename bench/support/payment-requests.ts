@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { hashTypedData, hexToBytes } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { BASE, USDC_DOMAIN } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { AUTHORIZATION_TYPES } from '../../services/payments/recovery/viem-recovery.ts'
 
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')
 
 export const USDC_SIGNING_DOMAIN = {
-  ...USDC_DOMAIN,
+  ...BASE.domain,
   chainId: BASE.id,
   verifyingContract: BASE.usdc,
 } as const

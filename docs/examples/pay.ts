@@ -87,6 +87,6 @@ async function run(wanted: string): Promise<void> {
 await run(what).catch((error: unknown) => {
   const reason = error instanceof Error ? error.message : String(error)
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
-  process.stderr.write(`error: ${reason}${cause}\nIs the service there? SIGNAL_URL is ${SIGNAL_URL}; start one with npm start -- --demo-chain\n`)
+  process.stderr.write(`error: ${reason}${cause}\nIs the service there? SIGNAL_URL is ${SIGNAL_URL}; start one with npm run demo\n`)
   process.exitCode = 1
 })

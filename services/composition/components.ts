@@ -8,7 +8,7 @@ import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
 import type { EventMark } from '../log/projector/row-tables.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
-import type { DemoChain, SettlerHealth } from '../payments/index.ts'
+import type { SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../runtime/async/with-timeout.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
@@ -60,7 +60,6 @@ function componentsOf(
     engine === undefined && hasCallers && enginesComponent(remote.health()),
     transparencyLog && transparencyLogComponent(transparencyLog),
     settler && settlerComponent(settler),
-    payments.demo && demoComponent(payments.demo),
     dispatcher && dispatcherComponent(dispatcher, webhooks.digestProblems()),
     leases.length > 0 && leasesComponent(leases),
     ...(engine ? feed.venues() : []).map((venue) =>
@@ -225,12 +224,6 @@ const settlerComponent = ({
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
     gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
   })
-
-function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {
-  const problem = failure()
-  const state = problem === undefined ? 'ok' : 'failed'
-  return { name: 'demo chain', isRequired: false, state, detail: problem ?? `play money, at ${rpcUrl}` }
-}
 
 /** Whether webhooks are sent. An endpoint that fails is its owner's fault to mend, and no fault of this component. */
 export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {

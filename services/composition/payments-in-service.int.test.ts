@@ -7,13 +7,15 @@ import { createInterface } from 'node:readline'
 import { type Hex, parseAbiItem } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DEMO_CHAIN } from '../../contracts/chain.ts'
+import { type PaymentChain, paymentChain } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { tokenAbi } from '../payments/chain/token-abi.ts'
-import { mint, openPlayChain } from '../payments/demo/play-chain.ts'
 import { evolvePayment, isOpen, type Payment } from '../payments/state/payment-state.ts'
+import { findAnvil } from '../payments/testing/chain/find-anvil.ts'
+import { mint, openPlayChain, placeContracts } from '../payments/testing/chain/play-chain.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
+import { type RunningAnvil, startAnvil } from '../payments/testing/chain/start-anvil.ts'
 import { missingChain } from '../payments/testing/chain/test-chain.ts'
 import { encoded, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
 import { sleep } from '../runtime/async/sleep.ts'
@@ -28,10 +30,13 @@ const PRICE = 20_000n
 const VALID_S = 600
 const BODY = JSON.stringify({ coin: 'BTC', timeframe: '1h' })
 const never = new AbortController().signal
+/** A chain that is known by its number alone. */
+const ON = paymentChain('eip155:31337', '0x5D77289c07401197e641F31EC228ac9196219079') as PaymentChain
+const SETTLER_KEY = generatePrivateKey()
+const PAY_TO = privateKeyToAccount(generatePrivateKey()).address
 
 interface Life {
   readonly url: string
-  readonly rpcUrl: string
   readonly payTo: Hex
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
 }
@@ -44,25 +49,32 @@ interface Order {
   statusUrl?: string
 }
 
-describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${missingChain ?? ''}`, () => {
+describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${missingChain ?? ''}`, () => {
   let folder: string
   let life: Life | undefined
+  let anvil: RunningAnvil
   let payer: PrivateKeyAccount
   const orders: Order[] = []
   /** Whether the time of the test is over: who goes on then keeps its process from ending. */
   let isLate = (): boolean => false
 
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'paid-service-'))
     payer = privateKeyToAccount(generatePrivateKey())
+    anvil = await startAnvil({ binary: findAnvil().binary ?? '', chainId: ON.id, blockTimeS: 1 })
+    const chain = openPlayChain(anvil.rpcUrl, ON)
+    await placeContracts(chain)
+    await chain.setBalance({ address: privateKeyToAccount(SETTLER_KEY).address, value: 10n ** 21n })
+    await mint(chain, payer.address, FUNDS)
   })
   afterAll(async () => {
     await life?.end('SIGTERM')
+    await anvil.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
   async function start(): Promise<Life> {
-    const args = [START, '--demo-chain', '--port', '0', '--data-dir', folder, '--coins', 'BTC']
+    const args = [START, '--port', '0', '--data-dir', folder, '--coins', 'BTC']
     const child: ChildProcess = spawn(process.execPath, args, {
       env: {
         PATH: process.env.PATH,
@@ -70,6 +82,11 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
         TIMEFRAMES: '1h',
         RATE_PER_ADDRESS: 'off',
         LOG_LEVEL: 'error',
+        X402_NETWORK: ON.network,
+        X402_ASSET: ON.usdc,
+        X402_PAY_TO: PAY_TO,
+        X402_RPC_URL: anvil.rpcUrl,
+        X402_SETTLER_KEY: SETTLER_KEY,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -78,22 +95,20 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     let banner = ''
     for await (const line of createInterface({ input: child.stdout })) {
       banner += `${line}\n`
-      if (/^ {4}key /.test(line)) break
+      if (line.includes('/readyz')) break
     }
     child.stdout.resume()
     const [, url = ''] = /(http:\S+)\/ +the board/.exec(banner) ?? expect.fail(`it ended: ${banner}`)
-    const [, rpcUrl = ''] = /demo chain (http:[^\s:]+:\d+)/.exec(banner) ?? []
     const offered = await fetch(`${url}/x402/get_trade_call`)
-    // Clients of version 1 know chains by name, and this one has none.
-    expect(await offered.json()).toMatchObject({ x402Version: 1, accepts: [] })
-    // One rail: the gateway takes no play money.
+    // Clients of version 1 know chains by name, and this one has none: the body has the offers of version 2.
+    expect(await offered.json()).toMatchObject({ x402Version: 2, accepts: [{ network: ON.network }] })
+    // One rail: there is no gateway.
     const inHeader = Buffer.from(offered.headers.get('payment-required') ?? '', 'base64').toString()
     const { accepts } = JSON.parse(inHeader) as { accepts: { payTo: Hex; network: string; asset: string }[] }
-    expect(accepts).toMatchObject([{ network: DEMO_CHAIN.network, asset: DEMO_CHAIN.usdc }])
+    expect(accepts).toMatchObject([{ network: ON.network, asset: ON.usdc }])
     const payTo = accepts[0]?.payTo ?? expect.fail('nothing is offered')
     return {
       url,
-      rpcUrl,
       payTo,
       async end(signal) {
         child.kill(signal)
@@ -104,7 +119,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
 
   async function order(payTo: Hex): Promise<Order> {
     const validBefore = BigInt(Math.floor(Date.now() / 1_000) + VALID_S)
-    const signed = await signAuthorization(payer, { on: DEMO_CHAIN, payTo, value: PRICE, validBefore })
+    const signed = await signAuthorization(payer, { on: ON, payTo, value: PRICE, validBefore })
     const terms = { ...signed, rail: 'direct' as const }
     const one = { payment: encoded(paymentV2(terms, signed.signature)), nonce: signed.nonce }
     orders.push(one)
@@ -114,7 +129,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
   /** True once it is answered; a connection that breaks, and money that takes its time, leave it to be asked again. */
   async function ask({ url }: Life, one: Order): Promise<boolean> {
     // Many are on the chain already, and answer to their payer alone.
-    const proof = await signInOf(payer, { on: DEMO_CHAIN, nonce: one.nonce, url, atMs: Date.now() })
+    const proof = await signInOf(payer, { on: ON, nonce: one.nonce, url, atMs: Date.now() })
     const headers = {
       'content-type': 'application/json',
       'payment-signature': one.payment,
@@ -193,31 +208,23 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     signal,
   }) => {
     isLate = () => signal.aborted
-    for (const [index, answers] of ANSWERS_IN_A_LIFE.entries()) {
-      if (index === 0) {
-        const first = await start()
-        await mint(openPlayChain(first.rpcUrl, DEMO_CHAIN), payer.address, FUNDS)
-        // Its chain has not written this out: the next one must not lose it.
-        await first.end('SIGKILL')
-      }
-      await liveUntil(answers)
-    }
+    for (const answers of ANSWERS_IN_A_LIFE) await liveUntil(answers)
     const last = await start()
     life = last
     // Who was not answered asks again, and who was has the same answer: `ask` compares them.
     for (const one of orders) while (!(await ask(last, one)) && !isLate());
     await allFinal()
 
-    const chain = openPlayChain(last.rpcUrl, DEMO_CHAIN)
+    const chain = openPlayChain(anvil.rpcUrl, ON)
     const balanceOf = (account: Hex): Promise<bigint> =>
       chain.readContract({
-        address: DEMO_CHAIN.usdc,
+        address: ON.usdc,
         abi: tokenAbi,
         functionName: 'balanceOf',
         args: [account],
       })
     const used = await chain.getLogs({
-      address: DEMO_CHAIN.usdc,
+      address: ON.usdc,
       event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
       args: { authorizer: payer.address },
       fromBlock: 0n,

@@ -41,7 +41,7 @@ async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit
   const deps = await openDeps(life, output)
   const { platform, terminal, address, version } = deps
   const parts = await openParts(deps)
-  const { engine, watchList, payments } = parts
+  const { engine, watchList } = parts
   const app = await openApi(parts)
   const listening: ({ close(): Promise<void> } | undefined)[] = []
   let working: Promise<void> = Promise.resolve()
@@ -66,7 +66,7 @@ async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit
   failure.catch(reported)
   const on = { platform: platform.summary, runsOn: runsOn(await adapterHealth(platform)) }
   const monitoring = watchList?.describe()
-  const lines = bannerLines({ version, settings, ...on, monitoring, demo: payments.demo, url })
+  const lines = bannerLines({ version, settings, ...on, monitoring, url })
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal })

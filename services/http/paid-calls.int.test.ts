@@ -15,7 +15,7 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
-import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { START } from '../../contracts/position.ts'
@@ -108,7 +108,11 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       reader: service.projector.reader<PaymentsRow>(paymentsProjection),
       chain: view,
       wallet: createWallet({ on: BASE, ...node, privateKey: await chain.gasWallet() }),
-      gateway: createFacilitator({ url: `http://127.0.0.1:${gatewayPort}`, publicUrl: () => service.url }),
+      gateway: createFacilitator({
+        on: BASE,
+        url: `http://127.0.0.1:${gatewayPort}`,
+        publicUrl: () => service.url,
+      }),
       onPaid: ({ paymentId, product }) => service.startPlan(paymentId, product),
       newId: () => uuidV7(Date.now(), randomBytes(10)),
       now: Date.now,
@@ -228,7 +232,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
     // The payer prefers its balance at the gateway.
     const client = new x402Client((_, accepts) => {
       const offer = accepts.find(
-        ({ extra }) => (extra as { verifyingContract?: string }).verifyingContract === GATEWAY_ADDRESS,
+        ({ extra }) => (extra as { verifyingContract?: string }).verifyingContract === BASE.gateway,
       )
       return offer ?? expect.fail('the gateway is not offered')
     }).setSpendControls(false)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -167,7 +167,7 @@ describe('a claim', () => {
     const gateway = await take(world, await verified(world, 1, WEEK), aClaim())
     expect([direct.isReplay, gateway.isReplay]).toEqual([false, false])
     expect(gateway.payment).toMatchObject({ rail: 'gateway', isServedFirst: false })
-    expect(gateway.payment.stream).toContain(GATEWAY_ADDRESS.toLowerCase())
+    expect(gateway.payment.stream).toContain(BASE.gateway.toLowerCase())
   })
 })
 

@@ -4,8 +4,7 @@ export {
   type PaymentTotals,
 } from './admin/payment-admin.ts'
 export { createPayments, type PaymentsOptions } from './create-payments.ts'
-export type { DemoChain } from './demo/demo-chain.ts'
-export { openNode, startDemoChain } from './open-node.ts'
+export { openNode } from './open-node.ts'
 export { createPaymentIndex } from './payment-index.ts'
 export type {
   ClaimedPayment,

@@ -1,5 +1,4 @@
 import type { NodeOptions } from './chain/node-client.ts'
-import type { DemoChain, DemoChainOptions } from './demo/demo-chain.ts'
 
 /**
  * Asks a node of the chain, and signs for it. Its library takes longer to load than all the rest of a start, so that
@@ -17,9 +16,4 @@ export async function openNode({
     chain: createChain({ ...node, elapsed: () => performance.now() }),
     wallet: settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined,
   }
-}
-
-export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
-  const demo = await import('./demo/demo-chain.ts')
-  return demo.startDemoChain(options)
 }

@@ -18,7 +18,7 @@ describe('docker-compose.yml', () => {
   const block = (anchor: string): string =>
     new RegExp(`^x-${anchor}: .*\n((?: .*\n|#.*\n)*)`, 'm').exec(text)?.[1] ?? ''
   /** Settings of the image, settings of each process, and settings that make no sense in a container. */
-  const OWN: readonly SettingName[] = ['HOST', 'PORT', 'DATA_DIR', 'ROLES', 'DEMO_CHAIN', 'EXIT_AT_END']
+  const OWN: readonly SettingName[] = ['HOST', 'PORT', 'DATA_DIR', 'ROLES', 'EXIT_AT_END']
 
   test('passes every setting through from the environment, under its own name', () => {
     const passed = keysIn(block('settings'))

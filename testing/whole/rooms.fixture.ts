@@ -63,11 +63,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   jose: ['services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/runtime/bus/'],
-  'node:child_process': [
-    'services/analyst/page-keeper.ts',
-    'services/own-node.js',
-    'services/payments/demo/',
-  ],
+  'node:child_process': ['services/analyst/page-keeper.ts', 'services/own-node.js'],
   'node:dns': ['services/webhooks/sending/'],
   'node:http': ['services/http/'],
   'node:sqlite': [

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { anEvent } from '../../log/event-store.contract.ts'
 import { describeChain, describeClock, describeWebhooks } from './doctor-checks.ts'
@@ -32,13 +33,13 @@ test('a node of another chain, and one that does not answer, are faults', async 
   await once(node, 'listening')
   const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}/key`
   try {
-    expect(await describeChain(url)).toMatch(/is a node of chain 8453$/)
+    expect(await describeChain(url, BASE)).toMatch(/is a node of chain 8453$/)
     result = '0x1'
-    await expect(describeChain(url)).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect(describeChain(url, BASE)).rejects.toMatchObject({ code: 'config_invalid' })
   } finally {
     node.close()
   }
-  await expect(describeChain('http://127.0.0.1:9/key')).rejects.toThrow(/^127\.0\.0\.1:9: (?!.*key)/)
+  await expect(describeChain('http://127.0.0.1:9/key', BASE)).rejects.toThrow(/^127\.0\.0\.1:9: (?!.*key)/)
 })
 
 test('webhooks that fail are counted over all pages', async () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { BASE } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { operatorSubscriptionsSchema } from '../../../contracts/webhook-answers.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
@@ -37,7 +37,7 @@ export async function describeWebhooks(requests: Service): Promise<Description> 
 }
 
 /** Checks that the node of the chain answers, and is of the chain that payments are on. */
-export async function describeChain(url: string): Promise<string> {
+export async function describeChain(url: string, on: PaymentChain): Promise<string> {
   const { host } = new URL(url)
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
   const headers = { 'content-type': 'application/json' }
@@ -49,8 +49,8 @@ export async function describeChain(url: string): Promise<string> {
   } catch (error) {
     throw new ServiceError('payments_unavailable', { message: `${host}: ${reasonOf(error)}`, cause: error })
   }
-  if (id === BASE.id) return `${host} is a node of chain ${id}`
+  if (id === on.id) return `${host} is a node of chain ${id}`
   throw new ServiceError('config_invalid', {
-    message: `X402_RPC_URL: ${host} is a node of chain ${id}, and payments are on chain ${BASE.id}`,
+    message: `X402_RPC_URL: ${host} is a node of chain ${id}, and payments are on chain ${on.id}`,
   })
 }

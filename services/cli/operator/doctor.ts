@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
+import { BASE, paymentChain } from '../../../contracts/chain.ts'
 import {
   ERRORS,
   type ErrorDefinition,
@@ -127,8 +128,11 @@ async function examine({ flags, now, signal }: CommandInput<typeof FLAGS>): Prom
         describeWebhooks(new Service({ url: 'http://localhost', socketPath }, signal)),
       ),
     )
-  const { X402_RPC_URL } = settings
-  if (X402_RPC_URL !== undefined) findings.push(await look('chain', () => describeChain(X402_RPC_URL)))
+  const { X402_RPC_URL, X402_NETWORK, X402_ASSET } = settings
+  if (X402_RPC_URL !== undefined)
+    findings.push(
+      await look('chain', () => describeChain(X402_RPC_URL, paymentChain(X402_NETWORK, X402_ASSET) ?? BASE)),
+    )
   if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
   if (EVENTSTORE_URL !== undefined)
     findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))

@@ -4,7 +4,6 @@ import { grouped } from '../../../contracts/share-text.ts'
 import { WHERE_CALLS_ARE_MADE } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { EngineRun } from '../../engine/index.ts'
-import type { DemoChain } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 
 const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
@@ -36,11 +35,9 @@ export function bannerLines(context: {
   readonly runsOn: Readonly<Record<string, string>>
   /** A description of the watch list; undefined without the engine role. */
   readonly monitoring: string | undefined
-  /** A chain with play money, to try paid calls on. */
-  readonly demo: DemoChain | undefined
   readonly url: string | undefined
 }): string[] {
-  const { version, settings, platform, runsOn, monitoring, demo, url } = context
+  const { version, settings, platform, runsOn, monitoring, url } = context
   const market = MARKET_WORDS[settings.MARKET]
   const versions = Object.entries(runsOn).map(([name, number]) => `${name} ${number}`)
   const lines = [`signal-service ${version}: ${market}`, ...wrapped([...platform, ...versions].join(', '))]
@@ -51,7 +48,6 @@ export function bannerLines(context: {
     lines.unshift(...headerLines(url), '')
     lines.push(...SERVED.map(lineOf))
   }
-  if (demo !== undefined) lines.push(...demoLines(demo))
   if (url !== undefined)
     lines.push(
       ...wrapped(
@@ -83,12 +79,6 @@ function wrapped(text: string): string[] {
   }
   return lines
 }
-
-const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => [
-  `  demo chain ${rpcUrl}: play money, worth nothing anywhere else. An account with 100 play USDC, to pay from:`,
-  `    address ${demoPayer}`,
-  `    key     ${demoPayerKey}`,
-]
 
 export function summaryLines(context: {
   readonly run: EngineRun

@@ -89,7 +89,7 @@ export function openCallers(deps: CallersDeps) {
 
 /** The address that sells a call to a payer without calls left; undefined while nothing is offered. */
 function paidAddress({ settings, publicUrl }: CallersDeps): (tool: string) => string | undefined {
-  const isOffering = settings.X402_PAY_TO !== undefined || settings.DEMO_CHAIN
+  const isOffering = settings.X402_PAY_TO !== undefined
   return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
 }
 

@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE, type PaymentChain, paymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import {
@@ -11,12 +10,10 @@ import {
   createSettler,
   createThreadedRecovery,
   createViemRecovery,
-  type DemoChain,
   type Facilitator,
   openNode,
   openRecovery,
   payments as paymentsProjection,
-  startDemoChain,
 } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createPaidCalls } from '../../tool-calls/index.ts'
@@ -31,17 +28,13 @@ const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 /**
  * Payments of this process, and what settles them where it has that role.
  *
- * @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none
+ * @throws ServiceError `config_invalid` for a key that is none
  */
 export async function openPayments(deps: CallerDeps) {
   const { settings, platform, projector, accounts, log, publicUrl, closing, onClose } = deps
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
-  const demo = settings.DEMO_CHAIN
-    ? await startDemoChain({ directory: join(platform.directory, 'demo-chain'), report })
-    : undefined
-  if (demo !== undefined) onClose(() => demo.stop())
-  const rails = await openRails(settings, demo, publicUrl)
+  const rails = await openRails(settings, publicUrl)
   const index = projector && createPaymentIndex(projector)
   const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({
@@ -85,7 +78,6 @@ export async function openPayments(deps: CallerDeps) {
     settler,
     /** Undefined where nobody shares the settling with this process. */
     leases,
-    demo,
     /** Undefined where this process keeps no read models. */
     totals: () => paymentAdmin.totals(),
     /** Begins to settle; resolves when it has ended. */
@@ -112,21 +104,19 @@ function openSettling(
 
 type Rails = Awaited<ReturnType<typeof openRails>>
 
-/** The ways in which money comes in, as the settings say; a demo chain brings its own. */
-async function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: () => string) {
+/** The ways in which money comes in, as the settings say. */
+async function openRails(settings: Settings, publicUrl: () => string) {
+  const { X402_PAY_TO: payTo, X402_RPC_URL: rpcUrl, X402_SETTLER_KEY: settlerKey } = settings
   const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
-  const on = demo?.on ?? BASE
-  const payTo = demo?.payTo ?? settings.X402_PAY_TO
-  const rpcUrl = demo?.rpcUrl ?? settings.X402_RPC_URL
-  const settlerKey = demo?.settlerKey ?? settings.X402_SETTLER_KEY
+  const on = paymentChain(settings.X402_NETWORK, settings.X402_ASSET) ?? BASE
   const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
   const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey })
   // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
-  const facilitator = facilitatorOf(settings, publicUrl)
+  const facilitator = facilitatorOf(settings, on, publicUrl)
   const gateway =
-    payTo === undefined || gatewayUrl === undefined || gatewayUrl === 'off'
+    payTo === undefined || on.gateway === undefined || gatewayUrl === undefined || gatewayUrl === 'off'
       ? undefined
-      : createFacilitator({ url: gatewayUrl, publicUrl })
+      : createFacilitator({ on, url: gatewayUrl, publicUrl })
   const taking: Rail[] = []
   if (node?.wallet !== undefined || facilitator !== undefined) taking.push('direct')
   if (gateway !== undefined) taking.push('gateway')
@@ -137,16 +127,19 @@ async function openRails(settings: Settings, demo: DemoChain | undefined, public
     wallet: node?.wallet,
     facilitator,
     gateway,
-    // The gateway does not know the play money of a demo chain.
-    offersGateway: demo === undefined && gatewaySetting !== 'off',
+    offersGateway: gatewaySetting !== 'off',
     taking,
   }
 }
 
-function facilitatorOf(settings: Settings, publicUrl: () => string): Facilitator | undefined {
+function facilitatorOf(
+  settings: Settings,
+  on: PaymentChain,
+  publicUrl: () => string,
+): Facilitator | undefined {
   const { X402_FACILITATOR_URL: url, X402_FACILITATOR_TOKEN: token, X402_CDP_KEY: key } = settings
   if (url === undefined) return undefined
   const byToken = token === undefined ? undefined : () => `Bearer ${token}`
   const authorize = key === undefined ? byToken : cdpAuthorize(key, Date.now)
-  return createFacilitator({ url, publicUrl, authorize })
+  return createFacilitator({ on, url, publicUrl, authorize })
 }

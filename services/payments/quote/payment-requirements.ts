@@ -1,4 +1,4 @@
-import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
+import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { checksummed } from '../recovery/keccak.ts'
@@ -19,7 +19,7 @@ export interface Priced {
  * `outputSchema: null` is one.
  */
 export const requirementsV1 = (
-  { usdc }: PaymentChain,
+  { usdc, domain }: PaymentChain,
   network: string,
   { url, description, price, payTo }: Priced,
 ) => ({
@@ -32,12 +32,12 @@ export const requirementsV1 = (
   payTo: checksummed(payTo),
   maxTimeoutSeconds: LIMITS.paymentValidityS,
   asset: usdc,
-  extra: { ...USDC_DOMAIN },
+  extra: { ...domain },
 })
 
 /** The payment requirements of x402 version 2 on a rail. */
 export const requirementsV2 = (
-  { network, usdc }: PaymentChain,
+  { network, usdc, domain, gateway }: PaymentChain,
   rail: Rail,
   { price, payTo }: Pick<Priced, 'price' | 'payTo'>,
 ) => ({
@@ -47,5 +47,8 @@ export const requirementsV2 = (
   asset: usdc,
   payTo: checksummed(payTo),
   maxTimeoutSeconds: rail === 'gateway' ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
-  extra: rail === 'gateway' ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
+  extra:
+    rail === 'gateway' && gateway !== undefined
+      ? { ...GATEWAY_DOMAIN, verifyingContract: gateway }
+      : { ...domain },
 })

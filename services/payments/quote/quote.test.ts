@@ -7,7 +7,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { PaymentRequirementsSchema } from 'x402/types'
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
-import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
@@ -67,7 +67,7 @@ describe('a quote', () => {
         ...common,
         payTo: getAddress(PAY_TO),
         maxTimeoutSeconds: 604_900,
-        extra: { name: 'GatewayWalletBatched', version: '1', verifyingContract: GATEWAY_ADDRESS },
+        extra: { name: 'GatewayWalletBatched', version: '1', verifyingContract: BASE.gateway },
       },
     ])
     expect(required.resource).toMatchObject({

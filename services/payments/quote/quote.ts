@@ -30,7 +30,8 @@ export function makeQuote({ on, payTo, offersGateway }: QuoteTerms, offered: Off
   assert(offered.price > 0n, 'an offer costs more than nothing', offered.price)
   const said = payTo === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
-  const rails = offersGateway ? (['direct', 'gateway'] as const) : (['direct'] as const)
+  const rails =
+    offersGateway && on.gateway !== undefined ? (['direct', 'gateway'] as const) : (['direct'] as const)
   const priced = payTo === undefined ? undefined : { ...offered, payTo }
   const accepts = priced === undefined ? [] : rails.map((rail) => requirementsV2(on, rail, priced))
   const required = {
@@ -43,12 +44,15 @@ export function makeQuote({ on, payTo, offersGateway }: QuoteTerms, offered: Off
     }),
   }
   return {
-    body: {
-      x402Version: 1,
-      error: said,
-      accepts:
-        priced === undefined || on.networkV1 === undefined ? [] : [requirementsV1(on, on.networkV1, priced)],
-    },
+    // Version 1 knows chains by name: for one that has none, the offers of version 2 stand in the body, too.
+    body:
+      on.networkV1 === undefined
+        ? required
+        : {
+            x402Version: 1,
+            error: said,
+            accepts: priced === undefined ? [] : [requirementsV1(on, on.networkV1, priced)],
+          },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { anAuthorization, encoded, payerNumber, paymentV1, paymentV2 } from '../testing/sign-payment.ts'
@@ -171,7 +171,7 @@ describe('payment_refused', () => {
   test.each([
     { name: 'USDC', version: '2' },
     { name: 'USD Coin', version: '1' },
-    { name: 'GatewayWalletBatched', version: '2', verifyingContract: GATEWAY_ADDRESS },
+    { name: 'GatewayWalletBatched', version: '2', verifyingContract: BASE.gateway },
     { name: 'GatewayWalletBatched', version: '1', verifyingContract: BASE.usdc },
     { name: '', version: '2' },
     { name: '__proto__' },

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  addressSchema,
-  bytes32Schema,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  type PaymentChain,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { addressSchema, bytes32Schema, GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { parseJson as readJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -97,7 +90,7 @@ function readVersion2(sent: Readonly<Record<string, unknown>>, on: PaymentChain)
   requireOffered(accepted, on.network)
   const { asset, extra } = parse(acceptedSchema, accepted, 'accepted')
   const payload = parse(payloadSchema, sent.payload, 'payload')
-  return presented({ on, protocol: 2, rail: railOf(extra ?? {}), network: on.network, asset, payload })
+  return presented({ on, protocol: 2, rail: railOf(extra ?? {}, on), network: on.network, asset, payload })
 }
 
 /** The scheme first: what another one's payload looks like is not known here. */
@@ -118,14 +111,17 @@ function requireOffered(claimed: object, network: string): void {
 }
 
 /** Both rails are `exact` on one network: what tells them apart is the domain that is signed under. */
-function railOf(extra: NonNullable<z.output<typeof acceptedSchema>['extra']>): Rail {
-  const { name = USDC_DOMAIN.name, version, verifyingContract } = extra
-  const isGateway = name === GATEWAY_DOMAIN.name
-  const domain = isGateway ? GATEWAY_DOMAIN : USDC_DOMAIN
+function railOf(
+  extra: NonNullable<z.output<typeof acceptedSchema>['extra']>,
+  { domain: token, gateway }: PaymentChain,
+): Rail {
+  const { name = token.name, version, verifyingContract } = extra
+  const isGateway = gateway !== undefined && name === GATEWAY_DOMAIN.name
+  const domain = isGateway ? GATEWAY_DOMAIN : token
   const isOurs =
     name === domain.name &&
     (version === undefined || version === domain.version) &&
-    (!isGateway || verifyingContract === undefined || verifyingContract === GATEWAY_ADDRESS.toLowerCase())
+    (!isGateway || verifyingContract === undefined || verifyingContract === gateway.toLowerCase())
   if (isOurs) return isGateway ? 'gateway' : 'direct'
   throw paymentRefusedError(
     'invalid_payment_requirements',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { hashTypedData } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { BASE, DEMO_CHAIN } from '../../../contracts/chain.ts'
+import { BASE, BASE_SEPOLIA } from '../../../contracts/chain.ts'
 import { RAILS } from '../../../contracts/payment-events.ts'
 import { anAuthorization, payerNumber, signAuthorization } from '../testing/sign-payment.ts'
 import { authorizationDigest } from './authorization-digest.ts'
@@ -20,7 +20,7 @@ const hex = (bytes: number) =>
     .map((all): `0x${string}` => `0x${Buffer.from(all).toString('hex')}`)
 const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const authorizations: fc.Arbitrary<Authorization> = fc.record({
-  on: fc.constantFrom(BASE, DEMO_CHAIN),
+  on: fc.constantFrom(BASE, BASE_SEPOLIA),
   rail: fc.constantFrom(...RAILS),
   payer: hex(20),
   payTo: hex(20),

@@ -1,4 +1,4 @@
-import { BASE } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from '../quote/payment-requirements.ts'
@@ -24,14 +24,14 @@ export interface ForwardedPayment {
  *
  * @param publicUrl base address of the service; facilitators want to know what was paid for
  */
-export function facilitatorRequest(claim: ForwardedPayment, publicUrl: string): JsonObject {
+export function facilitatorRequest(on: PaymentChain, claim: ForwardedPayment, publicUrl: string): JsonObject {
   const { rail, product, value: price, payTo } = claim
   const priced = { price, payTo, url: resourceOf(claim, publicUrl), description: product }
   const paymentRequirements =
-    claim.protocol === 1 && rail === 'direct'
-      ? requirementsV1(BASE, BASE.networkV1, priced)
-      : requirementsV2(BASE, rail, priced)
-  const paymentPayload = payloadOf(claim, paymentRequirements, publicUrl)
+    claim.protocol === 1 && rail === 'direct' && on.networkV1 !== undefined
+      ? requirementsV1(on, on.networkV1, priced)
+      : requirementsV2(on, rail, priced)
+  const paymentPayload = payloadOf(on, claim, paymentRequirements, publicUrl)
   if (claim.rail === 'gateway') return { paymentPayload, paymentRequirements }
   return { x402Version: claim.protocol, paymentPayload, paymentRequirements }
 }
@@ -39,7 +39,12 @@ export function facilitatorRequest(claim: ForwardedPayment, publicUrl: string): 
 const resourceOf = ({ product }: ForwardedPayment, publicUrl: string): string =>
   `${publicUrl.replace(/\/$/, '')}/x402/${product}`
 
-function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl: string): JsonObject {
+function payloadOf(
+  on: PaymentChain,
+  claim: ForwardedPayment,
+  requirements: JsonObject,
+  publicUrl: string,
+): JsonObject {
   const payload = {
     signature: claim.signature,
     authorization: {
@@ -51,9 +56,9 @@ function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl:
       nonce: claim.nonce,
     },
   }
-  if (requirements['network'] === BASE.networkV1) {
-    return { x402Version: 1, scheme: 'exact', network: BASE.networkV1, payload }
-  }
+  const { network } = requirements
+  if (network !== undefined && network === on.networkV1)
+    return { x402Version: 1, scheme: 'exact', network, payload }
   const resource = { url: resourceOf(claim, publicUrl), description: claim.product, mimeType: MIME_TYPE }
   return { x402Version: 2, resource, accepted: requirements, payload }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -35,6 +36,7 @@ export interface Facilitator {
 }
 
 export interface FacilitatorOptions {
+  readonly on: PaymentChain
   /** Base address: `/verify`, `/settle` and `/supported` are below it. */
   readonly url: string
   /** Base address of this service. */
@@ -55,7 +57,7 @@ const verdictSchema = z.object({
 const opinionSchema = z.object({ isValid: z.boolean(), invalidReason: z.string().max(1_000).nullish() })
 
 export function createFacilitator(options: FacilitatorOptions): Facilitator {
-  const { url, publicUrl, authorize, requestMs = LIMITS.chainRequestMs } = options
+  const { on, url, publicUrl, authorize, requestMs = LIMITS.chainRequestMs } = options
 
   /** @throws ServiceError `payments_unavailable` where there is no answer or it is no JSON */
   async function request(
@@ -89,7 +91,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
   return {
     async verify(payment, signal) {
       try {
-        const body = facilitatorRequest(payment, publicUrl())
+        const body = facilitatorRequest(on, payment, publicUrl())
         const { status, json } = await limited(() => request('POST', '/verify', body, signal))
         return opinionOf(status, json)
       } catch (error) {
@@ -99,7 +101,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
     },
     async settle(claim, signal) {
       try {
-        const answer = await request('POST', '/settle', facilitatorRequest(claim, publicUrl()), signal)
+        const answer = await request('POST', '/settle', facilitatorRequest(on, claim, publicUrl()), signal)
         return verdictOf(answer.status, answer.json)
       } catch (error) {
         if (!isServiceError(error)) throw error

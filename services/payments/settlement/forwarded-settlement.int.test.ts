@@ -35,7 +35,7 @@ async function acting(
   servers.push(server)
   // Only who never answers is given up early: on a busy machine an answer may take its time.
   const requestMs = acts.includes('hang') ? 100 : 5_000
-  return { ...server, client: createFacilitator({ url: server.url, publicUrl, requestMs }) }
+  return { ...server, client: createFacilitator({ on: BASE, url: server.url, publicUrl, requestMs }) }
 }
 const aWorld = (options: Parameters<typeof settlementWorld>[0] = {}): SettlementWorld => {
   const world = settlementWorld(options)
@@ -195,13 +195,13 @@ describe.skipIf(missingChain !== undefined)(`a facilitator beside a node ${missi
 
   /** The reference, for the requests that are not spoiled. */
   async function reference(spoil: (count: number) => FacilitatorAct | undefined) {
-    const settle = referenceFacilitator(chain.rpcUrl, await chain.gasWallet())
+    const { settle } = referenceFacilitator(chain.rpcUrl, await chain.gasWallet())
     const server = await startScriptedFacilitator(async (body, count) => {
       const json = await settle(body)
       return spoil(count) ?? { json }
     })
     servers.push(server)
-    return { server, client: createFacilitator({ url: server.url, publicUrl, requestMs: 3_000 }) }
+    return { server, client: createFacilitator({ on: BASE, url: server.url, publicUrl, requestMs: 3_000 }) }
   }
 
   test.each([1, 2] as const)(
@@ -269,7 +269,7 @@ test('a facilitator says what it supports, or why it cannot be used', async () =
   const { client, url } = facilitator
   const { signal } = new AbortController()
   expect(await client.problem(signal)).toBeUndefined()
-  const lost = createFacilitator({ url: `${url}/nowhere`, publicUrl, requestMs: 100 })
+  const lost = createFacilitator({ on: BASE, url: `${url}/nowhere`, publicUrl, requestMs: 100 })
   expect(await lost.settle({ ...CLAIM, product: 'x' }, signal)).toMatchObject({ kind: 'unknown' })
   await facilitator.close()
   servers.splice(0)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BASE, DEMO_CHAIN } from '../../../contracts/chain.ts'
+import { BASE, BASE_SEPOLIA } from '../../../contracts/chain.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PresentedPayment, PresentedProof } from '../payments.ts'
@@ -69,7 +69,7 @@ describe('nobody else is', () => {
     ['another payment', { nonce: `0x${'1'.repeat(64)}` }, 'its nonce is'],
     ['another service', { domain: 'elsewhere.example' }, 'its domain is "elsewhere.example"'],
     ['an address elsewhere', { uri: 'https://elsewhere.example/x402' }, 'its uri is'],
-    ['another chain', { on: DEMO_CHAIN }, 'its chainId is'],
+    ['another chain', { on: BASE_SEPOLIA }, 'its chainId is'],
     ['long ago', { atMs: NOW_S * 1_000 - LIMITS.payerSignInMs - 1 }, 'it was issued at'],
     ['the future', { atMs: NOW_S * 1_000 + LIMITS.payerSignInAheadMs + 1 }, 'it was issued at'],
   ])('by a message of %s', async (_, change, why) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { addressSchema } from '../../../contracts/chain.ts'
+import { addressSchema, NETWORK_NAME } from '../../../contracts/chain.ts'
 import { defineSettings } from './setting-definition.ts'
-import { onOrOff, url, usdc } from './setting-schemas.ts'
+import { url, usdc } from './setting-schemas.ts'
 
 const privateKey = z
   .string()
@@ -10,14 +10,32 @@ const privateKey = z
 
 /** Settings of payments for single calls and plans. */
 export const PAYMENT_SETTINGS = defineSettings({
+  X402_NETWORK: {
+    schema: z
+      .string()
+      .regex(NETWORK_NAME, 'must be base, base-sepolia, or eip155: and the number of a chain')
+      .default('base'),
+    help: 'Chain that payments are made on: base, base-sepolia (test money), or another one by its number; that needs X402_ASSET. Default: base.',
+    example: 'base-sepolia',
+  },
+  X402_ASSET: {
+    schema: z
+      .custom<`0x${string}`>(
+        (text) => /^0x[0-9a-fA-F]{40}$/.test(String(text)),
+        'must be an address: 0x and 40 hexadecimal digits',
+      )
+      .optional(),
+    help: 'Token that is paid in on a chain given by its number; it takes authorizations as USDC does (EIP-3009) and signs under the name USD Coin, version 2. Default: the USDC of the network.',
+    example: '0x5D77289c07401197e641F31EC228ac9196219079',
+  },
   X402_PAY_TO: {
     schema: addressSchema.optional(),
-    help: 'Address on Base that USDC is paid to. Default: none, calls cannot be paid for one by one.',
+    help: 'Address that USDC is paid to. Default: none, calls cannot be paid for one by one.',
     example: '0x2222222222222222222222222222222222222222',
   },
   X402_RPC_URL: {
     schema: url(['http:', 'https:']),
-    help: 'Node of the Base chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
+    help: 'Node of the chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
     isSecret: true,
     example: 'https://base.example.com/v1/key',
   },
@@ -49,7 +67,7 @@ export const PAYMENT_SETTINGS = defineSettings({
   },
   X402_GATEWAY_URL: {
     schema: z.union([z.literal('off'), url(['http:', 'https:']).unwrap()]).optional(),
-    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken, and on a demo chain not offered.',
+    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken. On other chains than Base there is none.',
     example: 'off',
   },
   X402_PAYER_CAP: {
@@ -61,11 +79,5 @@ export const PAYMENT_SETTINGS = defineSettings({
     schema: usdc('50'),
     help: 'USDC that all payers together may have claimed and not settled; beyond it answers wait for their money. Default: 50.',
     example: '20',
-  },
-  DEMO_CHAIN: {
-    schema: onOrOff(),
-    isSwitch: true,
-    help: 'Starts a chain of its own on this machine, with play money, so that a paid call can be tried; not with a live market. As a flag it needs no value. Default: false.',
-    example: 'true',
   },
 })

@@ -14,7 +14,8 @@ describe('settings of payments', () => {
     [{ X402_PAY_TO: PAY_TO, X402_GATEWAY_URL: 'off' }],
     [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
     [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: 'https://x402.example.com' }],
-    [{ DEMO_CHAIN: 'true' }],
+    [{ X402_NETWORK: 'base-sepolia', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
+    [{ X402_NETWORK: 'eip155:31337', X402_ASSET: PAY_TO, X402_PAY_TO: PAY_TO, X402_RPC_URL: here }],
   ])('%j fit together', (environment) => {
     expect(readSettings([], environment).X402_PAYER_CAP).toBe(1_000_000n)
   })
@@ -27,8 +28,11 @@ describe('settings of payments', () => {
     ],
     [{ X402_GATEWAY_URL: 'https://gateway.example.com' }, 'X402_GATEWAY_URL is not on this machine'],
     [{ MARKET: 'recorded', MARKET_DATA: './x', X402_RPC_URL: node }, 'MARKET is recorded'],
-    [{ MARKET: 'live', DEMO_CHAIN: 'true' }, 'play money'],
-    [{ DEMO_CHAIN: 'true', X402_PAY_TO: PAY_TO }, 'its own X402_PAY_TO'],
+    [{ X402_NETWORK: 'eip155:31337' }, 'X402_ASSET does not name its token'],
+    [{ X402_NETWORK: 'base-sepolia', X402_ASSET: PAY_TO }, 'the token of base-sepolia is known'],
+    [{ X402_NETWORK: 'eip155:31337', X402_ASSET: PAY_TO, X402_RPC_URL: node }, 'is not on this machine'],
+    [{ X402_NETWORK: 'solana' }, 'must be base, base-sepolia'],
+    [{ X402_NETWORK: 'eip155:1', X402_ASSET: '0x12' }, 'must be an address'],
     [{ X402_PAY_TO: PAY_TO, X402_SETTLER_KEY: KEY }, 'set X402_RPC_URL'],
     [
       { X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_SETTLER_KEY: KEY, X402_FACILITATOR_URL: here },
@@ -67,8 +71,8 @@ describe('settings of payments', () => {
   })
 
   test('a switch needs no value as a flag', () => {
-    expect(readSettings(['--demo-chain', '--webhooks-allow-private'], {})).toMatchObject({
-      DEMO_CHAIN: true,
+    expect(readSettings(['--exit-at-end', '--webhooks-allow-private'], {})).toMatchObject({
+      EXIT_AT_END: true,
       WEBHOOKS_ALLOW_PRIVATE: true,
     })
   })

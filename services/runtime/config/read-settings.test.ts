@@ -109,7 +109,7 @@ describe('settings', () => {
     [['--sped', '60'], 'There is no flag --sped. Did you mean --speed?'],
     [['--port'], '--port has no value. For example: --port 8402'],
     [['--port', '--speed', '60'], '--port has no value'],
-    [['--demo-chain=yes'], '--demo-chain takes no value'],
+    [['--exit-at-end=yes'], '--exit-at-end takes no value'],
     [['--coins', 'BTC', '--coins', 'ETH'], '--coins is given twice; give it once, with commas'],
     [['--port', '8500', '--port', '8500'], '--port is given twice'],
     [['--exit-at-end', '--exit-at-end'], '--exit-at-end is given twice'],
@@ -128,7 +128,7 @@ describe('settings', () => {
 
   test.each([
     ['npm_config_speed', 'npm start -- --speed 60'],
-    ['npm_config_demo_chain', 'npm start -- --demo-chain'],
+    ['npm_config_exit_at_end', 'npm start -- --exit-at-end'],
   ])('flags that npm kept for itself, as %s, are refused with the dashes', (variable, line) => {
     const message = refusal([], { [variable]: 'true' })
     expect(message).toContain('flags of the service follow two dashes')

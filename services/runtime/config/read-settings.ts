@@ -1,3 +1,4 @@
+import { paymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type FlagDefinitions, readFlags } from './read-flags.ts'
 import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
@@ -92,14 +93,6 @@ const invalidError = (message: string): ServiceError => new ServiceError('config
 
 /** Settings that name a chain, or somebody who reaches one. */
 const CHAIN_URLS = ['X402_RPC_URL', 'X402_FACILITATOR_URL', 'X402_GATEWAY_URL'] as const
-/** Settings that the demo chain sets itself. */
-const OF_THE_DEMO_CHAIN = [
-  'X402_PAY_TO',
-  'X402_RPC_URL',
-  'X402_SETTLER_KEY',
-  'X402_FACILITATOR_URL',
-  'X402_GATEWAY_URL',
-] as const
 
 /**
  * Payments that could not be settled, and real money for made-up verdicts, are refused before anything starts. @throws
@@ -107,21 +100,21 @@ const OF_THE_DEMO_CHAIN = [
  */
 function requireFittingPayments(settings: Settings): void {
   const isSet = (name: keyof Settings): boolean => settings[name] !== undefined
+  const isWithoutMoney = settings.MARKET === 'live' || settings.X402_NETWORK === 'base-sepolia'
   for (const name of CHAIN_URLS) {
     const url = settings[name]
-    if (settings.MARKET === 'live' || url === undefined || url === 'off' || isOnLoopback(url)) continue
+    if (isWithoutMoney || url === undefined || url === 'off' || isOnLoopback(url)) continue
     throw invalidError(
-      `MARKET is ${settings.MARKET}, and ${name} is not on this machine: real money is not taken for verdicts on a market that is not live. Use --market live, or a chain on this machine (--demo-chain)`,
+      `MARKET is ${settings.MARKET}, and ${name} is not on this machine: real money is not taken for verdicts on a market that is not live. Use --market live, X402_NETWORK=base-sepolia, or a chain on this machine (npm run demo)`,
     )
   }
-  if (settings.DEMO_CHAIN) {
-    if (settings.MARKET === 'live') {
-      throw invalidError('DEMO_CHAIN (--demo-chain) is play money, and MARKET is live. Leave one of them out')
-    }
-    const given = OF_THE_DEMO_CHAIN.find(isSet)
-    if (given !== undefined) {
-      throw invalidError(`DEMO_CHAIN (--demo-chain) brings its own ${given}. Leave one of them out`)
-    }
+  const isKnown = paymentChain(settings.X402_NETWORK) !== undefined
+  if (isKnown === isSet('X402_ASSET')) {
+    throw invalidError(
+      isKnown
+        ? `X402_ASSET is set, and the token of ${settings.X402_NETWORK} is known. Leave it out`
+        : `X402_NETWORK is ${settings.X402_NETWORK}, and X402_ASSET does not name its token. Set it`,
+    )
   }
   if (isSet('X402_SETTLER_KEY') && !isSet('X402_RPC_URL')) {
     throw invalidError('X402_SETTLER_KEY sends through a node: set X402_RPC_URL, or leave it out')
@@ -132,7 +125,7 @@ function requireFittingPayments(settings: Settings): void {
   const isSettled = isSet('X402_SETTLER_KEY') || isSet('X402_FACILITATOR_URL')
   if (isSettled && !isSet('X402_PAY_TO')) {
     throw invalidError(
-      'Payments can be settled, and X402_PAY_TO does not say to whom. Set it to your address on Base',
+      'Payments can be settled, and X402_PAY_TO does not say to whom. Set it to your address',
     )
   }
   if (isSet('X402_FACILITATOR_TOKEN') && isSet('X402_CDP_KEY')) {

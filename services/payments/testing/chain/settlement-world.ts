@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { BASE, GATEWAY_ADDRESS, type PaymentChain } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
@@ -63,7 +63,7 @@ export async function claim(store: EventStore, now: number, terms: ClaimTerms): 
   } = terms
   const validBefore = terms.validBefore ?? BigInt(Math.floor(now / 1_000) + 300)
   const signed = await signAuthorization(payer, { payTo: PAY_TO, ...terms, validBefore })
-  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : on.usdc).toLowerCase()
+  const contract = (rail === 'gateway' ? BASE.gateway : on.usdc).toLowerCase()
   const name = { chainId: on.id, contract, payer: signed.payer, nonce: signed.nonce }
   const data = {
     paymentId: newId(),

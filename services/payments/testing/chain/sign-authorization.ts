@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
-import { BASE, type PaymentChain, USDC_DOMAIN } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
 import { signingDomain } from '../../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
@@ -56,7 +56,7 @@ export async function cancelCall(
   nonce: Hex,
 ): Promise<{ readonly to: Hex; readonly data: Hex }> {
   const signature = await payer.signTypedData({
-    domain: { ...USDC_DOMAIN, chainId: BASE.id, verifyingContract: BASE.usdc },
+    domain: { ...BASE.domain, chainId: BASE.id, verifyingContract: BASE.usdc },
     types: CANCEL_TYPES,
     primaryType: 'CancelAuthorization',
     message: { authorizer: payer.address, nonce },

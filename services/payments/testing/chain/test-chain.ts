@@ -2,9 +2,9 @@ import { type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { BASE } from '../../../../contracts/chain.ts'
 import { tokenAbi } from '../../chain/token-abi.ts'
-import { findAnvil } from '../../demo/find-anvil.ts'
-import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from '../../demo/play-chain.ts'
-import { startAnvil } from '../../demo/start-anvil.ts'
+import { findAnvil } from './find-anvil.ts'
+import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from './play-chain.ts'
+import { startAnvil } from './start-anvil.ts'
 
 /** Why tests that need a chain are skipped; undefined where they are not. */
 export const missingChain: string | undefined = findAnvil().missing

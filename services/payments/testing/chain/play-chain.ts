@@ -8,8 +8,8 @@ import {
   type TestClient,
 } from 'viem'
 import { base } from 'viem/chains'
-import type { PaymentChain } from '../../../contracts/chain.ts'
-import { MULTICALL_ADDRESS } from '../chain/token-abi.ts'
+import type { PaymentChain } from '../../../../contracts/chain.ts'
+import { MULTICALL_ADDRESS } from '../../chain/token-abi.ts'
 import contracts from './contracts/play-contracts.json' with { type: 'json' }
 
 /** Speaks to the node as its owner: sets balances, code and time. */

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { json } from 'node:stream/consumers'
+import type { Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { type PaymentChain, paymentChain } from '../contracts/chain.ts'
+import type { JsonObject } from '../contracts/json.ts'
+import { findAnvil } from '../services/payments/testing/chain/find-anvil.ts'
+import { mint, openPlayChain, placeContracts } from '../services/payments/testing/chain/play-chain.ts'
+import { referenceFacilitator } from '../services/payments/testing/chain/reference-facilitator.ts'
+import { startAnvil } from '../services/payments/testing/chain/start-anvil.ts'
+import { answerHelp } from '../testing/answer-help.ts'
+
+answerHelp(`Starts the service with a chain, a facilitator and play money on this machine, to try paid calls.
+
+  npm run demo
+  npm run demo -- --speed 60 --webhooks-allow-private
+
+Flags are those of npm start. The chain and its keys end with it; Ctrl-C ends all.`)
+
+/** Nobody's chain, and a token that stands nowhere else: what is signed for a trial moves no money. */
+const NETWORK = 'eip155:1252830783'
+const TOKEN = '0x5D77289c07401197e641F31EC228ac9196219079'
+const PLAY_USDC = 100_000_000n
+const GAS_WEI = 10n ** 21n
+const SERVICE = join(import.meta.dirname, '../services/start.js')
+
+const { binary, missing } = findAnvil()
+if (binary === undefined) throw new Error(`The demo needs anvil, and ${missing}: npm ci brings it along.`)
+const on = paymentChain(NETWORK, TOKEN) as PaymentChain
+const [payer, settler, payTo] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
+const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
+
+const anvil = await startAnvil({ binary, chainId: on.id, blockTimeS: 2 })
+const facilitator = await serveFacilitator(referenceFacilitator(anvil.rpcUrl, settler, on))
+try {
+  const chain = openPlayChain(anvil.rpcUrl, on)
+  await placeContracts(chain)
+  await mint(chain, addressOf(payer), PLAY_USDC)
+  await chain.setBalance({ address: addressOf(settler), value: GAS_WEI })
+  process.exitCode = await runService()
+} finally {
+  facilitator.close()
+  facilitator.closeAllConnections()
+  await anvil.stop()
+}
+
+/** `/verify`, `/settle` and `/supported`, as any facilitator of x402 has them. */
+async function serveFacilitator(behind: ReturnType<typeof referenceFacilitator>): Promise<Server> {
+  const answer = async (request: IncomingMessage): Promise<unknown> => {
+    if (request.url === '/supported')
+      return { kinds: [{ x402Version: 2, scheme: 'exact', network: on.network }] }
+    const body = (await json(request)) as JsonObject
+    return request.url === '/verify' ? behind.verify(body) : behind.settle(body)
+  }
+  const server = createServer((request, response) => {
+    const send = (status: number, body: unknown): void =>
+      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    answer(request).then(
+      (body) => send(200, body),
+      (error: unknown) => send(500, { error: String(error) }),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+/** Resolves with the exit code of the service. A signal is the service's, and ends the rest after it. */
+async function runService(): Promise<number> {
+  const { port } = facilitator.address() as AddressInfo
+  const service = spawn(process.execPath, [SERVICE, ...process.argv.slice(2)], {
+    stdio: ['inherit', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      X402_NETWORK: on.network,
+      X402_ASSET: on.usdc,
+      X402_PAY_TO: addressOf(payTo),
+      X402_RPC_URL: anvil.rpcUrl,
+      X402_FACILITATOR_URL: `http://127.0.0.1:${port}`,
+    },
+  })
+  // Ctrl-C goes to all processes of a terminal: the chain ends after the service, which settles until then.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => service.kill(signal))
+  const ended = once(service, 'exit')
+  for await (const line of createInterface({ input: service.stdout })) {
+    process.stdout.write(`${line}\n`)
+    const [, url] = /(http:\S+)\/readyz /.exec(line) ?? []
+    if (url !== undefined) process.stdout.write(payingLines(url))
+  }
+  const [code] = (await ended) as [number | null]
+  return code ?? 1
+}
+
+function payingLines(url: string): string {
+  return `
+play money: this account has 100 USDC of it, on a chain of this machine alone
+  address ${addressOf(payer)}
+  key     ${payer}
+pay for a call in a second terminal:
+  SIGNAL_URL=${url} PAYER_KEY=${payer} npm run -s node -- docs/examples/pay.ts get_trade_call '{"coin": "BTC"}'
+
+`
+}
