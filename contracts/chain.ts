@@ -50,6 +50,14 @@ export function paymentChain(name: string, token?: `0x${string}`): PaymentChain 
   return { id, network: name, networkV1: undefined, usdc: token, domain: BASE.domain, gateway: undefined }
 }
 
+/** The same for settings that were checked. @throws RangeError where the token is missing */
+export function requirePaymentChain(name: string, token?: `0x${string}`): PaymentChain {
+  const found = paymentChain(name, token)
+  if (found === undefined)
+    throw new RangeError(`${name} is known by its number alone, and no token was given`)
+  return found
+}
+
 /** The EIP-712 domain of the gateway, beside chain and contract. */
 export const GATEWAY_DOMAIN = { name: 'GatewayWalletBatched', version: '1' } as const
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { type PaymentChain, paymentChain } from '../contracts/chain.ts'
+import { requirePaymentChain } from '../contracts/chain.ts'
 import type { JsonObject } from '../contracts/json.ts'
 import { findAnvil } from '../services/payments/testing/chain/find-anvil.ts'
 import { mint, openPlayChain, placeContracts } from '../services/payments/testing/chain/play-chain.ts'
@@ -31,9 +31,13 @@ const SERVICE = join(import.meta.dirname, '../services/start.js')
 
 const { binary, missing } = findAnvil()
 if (binary === undefined) throw new Error(`The demo needs anvil, and ${missing}: npm ci brings it along.`)
-const on = paymentChain(NETWORK, TOKEN) as PaymentChain
+const on = requirePaymentChain(NETWORK, TOKEN)
 const [payer, settler, payTo] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
 const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
+
+/** Until the service runs, a signal ends the demo as a failure does; afterwards the service ends first. */
+let onSignal: (signal: NodeJS.Signals) => void = () => process.exit(1)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal))
 
 const anvil = await startAnvil({ binary, chainId: on.id, blockTimeS: 2 })
 const facilitator = await serveFacilitator(referenceFacilitator(anvil.rpcUrl, settler, on))
@@ -75,7 +79,7 @@ async function runService(): Promise<number> {
   const service = spawn(process.execPath, [SERVICE, ...process.argv.slice(2)], {
     stdio: ['inherit', 'pipe', 'inherit'],
     env: {
-      ...process.env,
+      ...withoutPayments(process.env),
       X402_NETWORK: on.network,
       X402_ASSET: on.usdc,
       X402_PAY_TO: addressOf(payTo),
@@ -83,8 +87,7 @@ async function runService(): Promise<number> {
       X402_FACILITATOR_URL: `http://127.0.0.1:${port}`,
     },
   })
-  // Ctrl-C goes to all processes of a terminal: the chain ends after the service, which settles until then.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => service.kill(signal))
+  onSignal = (signal) => void service.kill(signal)
   const ended = once(service, 'exit')
   for await (const line of createInterface({ input: service.stdout })) {
     process.stdout.write(`${line}\n`)
@@ -93,6 +96,11 @@ async function runService(): Promise<number> {
   }
   const [code] = (await ended) as [number | null]
   return code ?? 1
+}
+
+/** The settings of payments are the demo's own. */
+function withoutPayments(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('X402_')))
 }
 
 function payingLines(url: string): string {

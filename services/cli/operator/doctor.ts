@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import { BASE, paymentChain } from '../../../contracts/chain.ts'
+import { requirePaymentChain } from '../../../contracts/chain.ts'
 import {
   ERRORS,
   type ErrorDefinition,
@@ -131,7 +131,7 @@ async function examine({ flags, now, signal }: CommandInput<typeof FLAGS>): Prom
   const { X402_RPC_URL, X402_NETWORK, X402_ASSET } = settings
   if (X402_RPC_URL !== undefined)
     findings.push(
-      await look('chain', () => describeChain(X402_RPC_URL, paymentChain(X402_NETWORK, X402_ASSET) ?? BASE)),
+      await look('chain', () => describeChain(X402_RPC_URL, requirePaymentChain(X402_NETWORK, X402_ASSET))),
     )
   if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
   if (EVENTSTORE_URL !== undefined)

@@ -1,4 +1,4 @@
-import { BASE, type PaymentChain, paymentChain } from '../../../contracts/chain.ts'
+import { type PaymentChain, requirePaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import {
@@ -108,7 +108,7 @@ type Rails = Awaited<ReturnType<typeof openRails>>
 async function openRails(settings: Settings, publicUrl: () => string) {
   const { X402_PAY_TO: payTo, X402_RPC_URL: rpcUrl, X402_SETTLER_KEY: settlerKey } = settings
   const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
-  const on = paymentChain(settings.X402_NETWORK, settings.X402_ASSET) ?? BASE
+  const on = requirePaymentChain(settings.X402_NETWORK, settings.X402_ASSET)
   const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
   const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey })
   // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.

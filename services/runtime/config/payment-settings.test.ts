@@ -15,6 +15,7 @@ describe('settings of payments', () => {
     [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
     [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: 'https://x402.example.com' }],
     [{ X402_NETWORK: 'base-sepolia', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
+    [{ X402_NETWORK: 'eip155:84532', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
     [{ X402_NETWORK: 'eip155:31337', X402_ASSET: PAY_TO, X402_PAY_TO: PAY_TO, X402_RPC_URL: here }],
   ])('%j fit together', (environment) => {
     expect(readSettings([], environment).X402_PAYER_CAP).toBe(1_000_000n)

@@ -1,4 +1,4 @@
-import { paymentChain } from '../../../contracts/chain.ts'
+import { BASE_SEPOLIA, paymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type FlagDefinitions, readFlags } from './read-flags.ts'
 import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
@@ -100,10 +100,10 @@ const CHAIN_URLS = ['X402_RPC_URL', 'X402_FACILITATOR_URL', 'X402_GATEWAY_URL'] 
  */
 function requireFittingPayments(settings: Settings): void {
   const isSet = (name: keyof Settings): boolean => settings[name] !== undefined
-  const isWithoutMoney = settings.MARKET === 'live' || settings.X402_NETWORK === 'base-sepolia'
+  const mayBeAnywhere = settings.MARKET === 'live' || paymentChain(settings.X402_NETWORK) === BASE_SEPOLIA
   for (const name of CHAIN_URLS) {
     const url = settings[name]
-    if (isWithoutMoney || url === undefined || url === 'off' || isOnLoopback(url)) continue
+    if (mayBeAnywhere || url === undefined || url === 'off' || isOnLoopback(url)) continue
     throw invalidError(
       `MARKET is ${settings.MARKET}, and ${name} is not on this machine: real money is not taken for verdicts on a market that is not live. Use --market live, X402_NETWORK=base-sepolia, or a chain on this machine (npm run demo)`,
     )

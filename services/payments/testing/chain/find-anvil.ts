@@ -20,7 +20,8 @@ export type Anvil =
  *
  * @example findAnvil().binary === '/app/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil'
  */
-export function findAnvil(platform: string = process.platform, processor: string = process.arch): Anvil {
+export function findAnvil(): Anvil {
+  const { platform, arch: processor } = process
   const name = PACKAGES[`${platform}-${processor}`]
   if (name === undefined) {
     return { binary: undefined, missing: `there is no anvil for ${platform} on ${processor}` }

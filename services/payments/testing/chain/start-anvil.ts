@@ -25,7 +25,11 @@ const STOP_DEADLINE_MS = 8_000
  * @throws Error where it does not start
  */
 export async function startAnvil(options: AnvilOptions): Promise<RunningAnvil> {
-  const child = spawn(options.binary, argumentsFor(options), { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(options.binary, argumentsFor(options), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Ctrl-C goes to every process of a terminal; this one is ended after those that need it.
+    detached: true,
+  })
   try {
     return running(child, await portOf(child))
   } catch (error) {
