@@ -9,10 +9,8 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { requirePaymentChain } from '../contracts/chain.ts'
 import type { JsonObject } from '../contracts/json.ts'
-import { findAnvil } from '../services/payments/testing/chain/find-anvil.ts'
-import { mint, openPlayChain, placeContracts } from '../services/payments/testing/chain/play-chain.ts'
 import { referenceFacilitator } from '../services/payments/testing/chain/reference-facilitator.ts'
-import { startAnvil } from '../services/payments/testing/chain/start-anvil.ts'
+import { missingChain, startTestChain } from '../services/payments/testing/chain/test-chain.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 
 answerHelp(`Starts the service with a chain, a facilitator and play money on this machine, to try paid calls.
@@ -26,31 +24,27 @@ Flags are those of npm start. The chain and its keys end with it; Ctrl-C ends al
 const NETWORK = 'eip155:1252830783'
 const TOKEN = '0x5D77289c07401197e641F31EC228ac9196219079'
 const PLAY_USDC = 100_000_000n
-const GAS_WEI = 10n ** 21n
 const SERVICE = join(import.meta.dirname, '../services/start.js')
 
-const { binary, missing } = findAnvil()
-if (binary === undefined) throw new Error(`The demo needs anvil, and ${missing}: npm ci brings it along.`)
+if (missingChain !== undefined)
+  throw new Error(`The demo needs anvil, and ${missingChain}: npm ci brings it along.`)
 const on = requirePaymentChain(NETWORK, TOKEN)
-const [payer, settler, payTo] = [generatePrivateKey(), generatePrivateKey(), generatePrivateKey()]
+const [payer, payTo] = [generatePrivateKey(), generatePrivateKey()]
 const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
 
 /** Until the service runs, a signal ends the demo as a failure does; afterwards the service ends first. */
 let onSignal: (signal: NodeJS.Signals) => void = () => process.exit(1)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal))
 
-const anvil = await startAnvil({ binary, chainId: on.id, blockTimeS: 2 })
-const facilitator = await serveFacilitator(referenceFacilitator(anvil.rpcUrl, settler, on))
+const chain = await startTestChain({ on, blockTimeS: 2 })
+const facilitator = await serveFacilitator(referenceFacilitator(chain.rpcUrl, await chain.gasWallet(), on))
 try {
-  const chain = openPlayChain(anvil.rpcUrl, on)
-  await placeContracts(chain)
-  await mint(chain, addressOf(payer), PLAY_USDC)
-  await chain.setBalance({ address: addressOf(settler), value: GAS_WEI })
+  await chain.mint(addressOf(payer), PLAY_USDC)
   process.exitCode = await runService()
 } finally {
   facilitator.close()
   facilitator.closeAllConnections()
-  await anvil.stop()
+  await chain.stop()
 }
 
 /** `/verify`, `/settle` and `/supported`, as any facilitator of x402 has them. */
@@ -83,7 +77,7 @@ async function runService(): Promise<number> {
       X402_NETWORK: on.network,
       X402_ASSET: on.usdc,
       X402_PAY_TO: addressOf(payTo),
-      X402_RPC_URL: anvil.rpcUrl,
+      X402_RPC_URL: chain.rpcUrl,
       X402_FACILITATOR_URL: `http://127.0.0.1:${port}`,
     },
   })

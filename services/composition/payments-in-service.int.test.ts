@@ -7,16 +7,12 @@ import { createInterface } from 'node:readline'
 import { type Hex, parseAbiItem } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PaymentChain, paymentChain } from '../../contracts/chain.ts'
+import { requirePaymentChain } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
-import { tokenAbi } from '../payments/chain/token-abi.ts'
 import { evolvePayment, isOpen, type Payment } from '../payments/state/payment-state.ts'
-import { findAnvil } from '../payments/testing/chain/find-anvil.ts'
-import { mint, openPlayChain, placeContracts } from '../payments/testing/chain/play-chain.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
-import { type RunningAnvil, startAnvil } from '../payments/testing/chain/start-anvil.ts'
-import { missingChain } from '../payments/testing/chain/test-chain.ts'
+import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
 import { encoded, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 
@@ -31,8 +27,7 @@ const VALID_S = 600
 const BODY = JSON.stringify({ coin: 'BTC', timeframe: '1h' })
 const never = new AbortController().signal
 /** A chain that is known by its number alone. */
-const ON = paymentChain('eip155:31337', '0x5D77289c07401197e641F31EC228ac9196219079') as PaymentChain
-const SETTLER_KEY = generatePrivateKey()
+const ON = requirePaymentChain('eip155:31337', '0x5D77289c07401197e641F31EC228ac9196219079')
 const PAY_TO = privateKeyToAccount(generatePrivateKey()).address
 
 interface Life {
@@ -52,7 +47,8 @@ interface Order {
 describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${missingChain ?? ''}`, () => {
   let folder: string
   let life: Life | undefined
-  let anvil: RunningAnvil
+  let chain: TestChain
+  let settlerKey: Hex
   let payer: PrivateKeyAccount
   const orders: Order[] = []
   /** Whether the time of the test is over: who goes on then keeps its process from ending. */
@@ -61,15 +57,13 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'paid-service-'))
     payer = privateKeyToAccount(generatePrivateKey())
-    anvil = await startAnvil({ binary: findAnvil().binary ?? '', chainId: ON.id, blockTimeS: 1 })
-    const chain = openPlayChain(anvil.rpcUrl, ON)
-    await placeContracts(chain)
-    await chain.setBalance({ address: privateKeyToAccount(SETTLER_KEY).address, value: 10n ** 21n })
-    await mint(chain, payer.address, FUNDS)
+    chain = await startTestChain({ on: ON, blockTimeS: 1 })
+    settlerKey = await chain.gasWallet()
+    await chain.mint(payer.address, FUNDS)
   })
   afterAll(async () => {
     await life?.end('SIGTERM')
-    await anvil.stop()
+    await chain.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -85,8 +79,8 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
         X402_NETWORK: ON.network,
         X402_ASSET: ON.usdc,
         X402_PAY_TO: PAY_TO,
-        X402_RPC_URL: anvil.rpcUrl,
-        X402_SETTLER_KEY: SETTLER_KEY,
+        X402_RPC_URL: chain.rpcUrl,
+        X402_SETTLER_KEY: settlerKey,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -215,21 +209,13 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
     for (const one of orders) while (!(await ask(last, one)) && !isLate());
     await allFinal()
 
-    const chain = openPlayChain(anvil.rpcUrl, ON)
-    const balanceOf = (account: Hex): Promise<bigint> =>
-      chain.readContract({
-        address: ON.usdc,
-        abi: tokenAbi,
-        functionName: 'balanceOf',
-        args: [account],
-      })
-    const used = await chain.getLogs({
+    const used = await chain.node.getLogs({
       address: ON.usdc,
       event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
       args: { authorizer: payer.address },
       fromBlock: 0n,
     })
-    const [left, got] = await Promise.all([balanceOf(payer.address), balanceOf(last.payTo)])
+    const [left, got] = await Promise.all([chain.balanceOf(payer.address), chain.balanceOf(last.payTo)])
     await last.end('SIGTERM')
     life = undefined
     const { claims, payments } = await logged()

@@ -1,6 +1,6 @@
 import { type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { BASE } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import { tokenAbi } from '../../chain/token-abi.ts'
 import { findAnvil } from './find-anvil.ts'
 import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from './play-chain.ts'
@@ -9,7 +9,7 @@ import { startAnvil } from './start-anvil.ts'
 /** Why tests that need a chain are skipped; undefined where they are not. */
 export const missingChain: string | undefined = findAnvil().missing
 
-/** A chain of a test's own, with the id of Base and play money at the address of USDC. */
+/** A chain of this machine with play money at the address of its USDC. */
 export interface TestChain {
   readonly rpcUrl: string
   readonly node: PlayChain
@@ -40,11 +40,15 @@ export interface TestChain {
 const ETHER = 10n ** 18n
 const SENDER = '0x00000000000000000000000000000000005e4de4'
 
-export async function startTestChain(): Promise<TestChain> {
+/** @param terms by default the id of Base, and a block for each transaction */
+export async function startTestChain(
+  terms: { readonly on?: PaymentChain; readonly blockTimeS?: number } = {},
+): Promise<TestChain> {
+  const { on = BASE, ...times } = terms
   const { binary, missing } = findAnvil()
   if (binary === undefined) throw new Error(missing)
-  const anvil = await startAnvil({ binary, chainId: BASE.id })
-  const node = openPlayChain(anvil.rpcUrl, BASE)
+  const anvil = await startAnvil({ binary, chainId: on.id, ...times })
+  const node = openPlayChain(anvil.rpcUrl, on)
   await placeContracts(node)
   return {
     ...helpersFor(node),
@@ -68,7 +72,7 @@ function helpersFor(node: PlayChain): Omit<TestChain, 'rpcUrl' | 'node' | 'stop'
       return key
     },
     balanceOf: (account) =>
-      node.readContract({ address: BASE.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] }),
+      node.readContract({ address: node.on.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] }),
     mint: (to, usdc) => mint(node, to, usdc),
     setBlacklisted: (account, listed) => setBlacklisted(node, account, listed),
     setCode: async (address, bytecode) => await node.setCode({ address, bytecode }),
