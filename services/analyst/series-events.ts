@@ -45,8 +45,6 @@ export function seriesEvent<Type extends SeriesEventType>(
 
 const NO_META = { correlationId: '', actor: '' }
 
-/** Events of other types beside one in its stream are fewer than this. */
-const NEIGHBOURS = 4
 /** Events in front of the first one that are read, too: further ones take longer. */
 const NEAR = 4
 
@@ -115,7 +113,6 @@ export class SeriesEvents<Type extends SeriesEventType> {
     const { from, after = START } = this.#range
     const newest = await this.#eventAt('backwards')
     if (newest === undefined) return false
-    if (newest === 'further') return true
     if (!this.#isAsked(newest)) return false
     if (from === undefined && after === START) return true
     const barMs = timeframeMs(newest.data.timeframe)
@@ -127,9 +124,9 @@ export class SeriesEvents<Type extends SeriesEventType> {
       // Every third by halves: bars that are missing, or came late, mislead a guess.
       const probe = step % 3 === 0 || !(guess > low && guess < high) ? Math.floor((low + high) / 2) : guess
       const found = await this.#eventAt('forwards', probe)
-      if (found === undefined || found === 'further' || this.#isAsked(found)) high = probe
+      if (found === undefined || this.#isAsked(found)) high = probe
       else [low, this.front] = [found.revision, later(found.position, after)]
-      if (found === undefined || found === 'further') continue
+      if (found === undefined) continue
       known = found
       const since = (newest.data.barClose - found.data.barClose) / barMs
       if (since > 0) perBar = (newest.revision - found.revision) / since
@@ -183,23 +180,15 @@ export class SeriesEvents<Type extends SeriesEventType> {
     return data.barClose >= from && (after === START || later(position, after) !== after)
   }
 
-  /** The event at a revision or next to it; undefined where there are no events, `further` where it is not so near. */
+  /** The event at a revision, or the newest one; undefined where there is none. */
   async #eventAt(
     direction: 'forwards' | 'backwards',
     from?: Revision,
-  ): Promise<SeriesEvent<Type> | 'further' | undefined> {
-    let isEmpty = true
-    // Most events are of this type: the neighbours are read where one is not.
-    for (const limit of [1, NEIGHBOURS]) {
-      const read = { direction, limit, asText: true, ...(from !== undefined && { from }) } as const
-      for await (const recorded of this.#log.read(this.#range.stream, read)) {
-        isEmpty = false
-        const event = seriesEvent(recorded, this.#range.type)
-        if (event !== undefined) return event
-      }
-      if (isEmpty) return undefined
-    }
-    return 'further'
+  ): Promise<SeriesEvent<Type> | undefined> {
+    const read = { direction, limit: 1, asText: true, ...(from !== undefined && { from }) } as const
+    for await (const recorded of this.#log.read(this.#range.stream, read))
+      return seriesEvent(recorded, this.#range.type)
+    return undefined
   }
 }
 
