@@ -38,7 +38,7 @@ test.each([
   ['-LOADING Redis is loading the dataset in memory'],
 ])('a server that became a replica is left for the one behind the same address: %s', async (refusal) => {
   const { url, state } = await openEndpoint(refusal)
-  const report = vi.fn()
+  const report = vi.fn<(fault: Error) => void>()
   const cache = await openRedisCache({ url, random: () => 0, report, logId: 'x' })
   await cache.increment('a', { ttlMs: 1_000 })
   state.isOver = true
