@@ -23,8 +23,10 @@ export const openErasureList = (file: string) => ({
   },
   /** Durable when it returns. @throws TypeError for a file that is no such list */
   add(streams: readonly string[]): void {
+    const known = this.read()
+    const all = [...new Set([...known, ...streams])]
+    if (all.length === known.length) return
     makePrivateFolder(dirname(file))
-    const all = [...new Set([...this.read(), ...streams])]
     writeWholeFile(file, all.map((stream) => `${stream}\n`).join(''), { mode: 0o600, flush: true })
   },
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -118,6 +118,12 @@ describe('a list of erased accounts, kept outside of the log', () => {
     const { accountId } = await world.signIn(accounts, EMAIL)
     await accounts.erase(accountId, ORIGIN)
     expect(erasures.read()).toEqual([subjectStream(accountId, 0)])
+    expect(statSync(join(folder, 'erased-subjects')).mode & 0o777).toBe(0o600)
+  })
+
+  test('is no file while nothing was erased', () => {
+    listOf().add([])
+    expect(existsSync(join(folder, 'erased-subjects'))).toBe(false)
   })
 
   test('erases again what a log that was set back takes for open', async () => {

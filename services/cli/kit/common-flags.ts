@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { z } from 'zod'
 import { replayFilterParameters } from '../../analyst/index.ts'
 import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
@@ -40,6 +41,16 @@ export const SOURCE_FLAGS = {
   ...FOLDER_FLAGS,
   'eventstore-url': settingFlag('EVENTSTORE_URL'),
 } as const
+
+/** Says which service or store a command asks, where that is not the one by default. */
+export function sayPlace(
+  flags: { readonly server?: string | undefined; readonly 'data-dir': string; readonly market: string },
+  stderr: NodeJS.WritableStream,
+): void {
+  const place = flags.server ?? join(flags['data-dir'], flags.market)
+  if (place !== join(SETTINGS.DATA_DIR.schema.parse(undefined), SETTINGS.MARKET.schema.parse(undefined)))
+    stderr.write(`asking ${place}\n`)
+}
 
 export const FILTER_FLAGS = {
   exchange: {

@@ -18,7 +18,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { CommandInput } from './command.ts'
-import type { SOURCE_FLAGS } from './common-flags.ts'
+import { type SOURCE_FLAGS, sayPlace } from './common-flags.ts'
 import { createServerSource } from './server-source.ts'
 import type { VerdictSource } from './verdict-source.ts'
 
@@ -44,6 +44,7 @@ export async function withVerdictSource<Result>(
  * @throws ServiceError `config_invalid` where there is no store, `store_locked`, `store_unavailable`
  */
 async function openVerdictSource({ flags, stderr }: SourceInput): Promise<VerdictSource> {
+  sayPlace(flags, stderr)
   if (flags.server !== undefined) {
     return createServerSource({
       description: `the service at ${flags.server}`,

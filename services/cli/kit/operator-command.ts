@@ -4,7 +4,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
 import { type Command, type CommandInput, defineCommand } from './command.ts'
-import { FOLDER_FLAGS, SOURCE_FLAGS, switchFlag } from './common-flags.ts'
+import { FOLDER_FLAGS, SOURCE_FLAGS, sayPlace, switchFlag } from './common-flags.ts'
 import { Service } from './service.ts'
 
 /** Flags that choose the service for an operator's command. */
@@ -94,7 +94,9 @@ export async function* rowsOf<Page extends { readonly next: string | null }>(
 export async function openOperatorService({
   flags,
   signal,
-}: Pick<CommandInput<typeof OPERATOR_FLAGS>, 'flags' | 'signal'>): Promise<Service> {
+  stderr,
+}: Pick<CommandInput<typeof OPERATOR_FLAGS>, 'flags' | 'signal' | 'stderr'>): Promise<Service> {
+  sayPlace(flags, stderr)
   if (flags.server !== undefined)
     return new Service({ url: flags.server, token: flags['operator-token'] }, signal)
   const directory = join(flags['data-dir'], flags.market)

@@ -99,11 +99,12 @@ const DOUBTS: Readonly<Record<Exclude<Authenticity, 'authentic'>, string>> = {
  */
 export function requireVerified(
   { authenticity }: Pick<ReadManifest, 'authenticity'>,
-  place: BackupPlace,
+  { place, directory }: { readonly place: BackupPlace; readonly directory: string },
   { flags, stderr }: { readonly flags: { readonly unverified: boolean } } & Pick<CommandContext, 'stderr'>,
 ): void {
   if (authenticity === 'authentic') return
-  const doubt = `${place.description} ${DOUBTS[authenticity]}`
+  const mend = `. Put it at ${join(directory, 'sealing.key')}, or set SEALING_KEY`
+  const doubt = `${place.description} ${DOUBTS[authenticity]}${authenticity === 'unchecked' ? mend : ''}`
   if (authenticity !== 'former_key' && !flags.unverified)
     throw new ServiceError('backup_unverified', { message: doubt })
   stderr.write(`Warning: ${doubt}.\n`)
@@ -160,7 +161,7 @@ export const backupCommand = defineCommand({
         `${place.description} is whole up to position ${grouped(summary.position)}, of ${summary.at}${signed}; hash ${summary.hash}`,
         summary,
       )
-      requireVerified(read, place, input)
+      requireVerified(read, { place, directory }, input)
       return
     }
     const file = requireLog(directory)

@@ -65,7 +65,7 @@ export const restoreCommand = defineCommand({
       erased: new Set(erasures),
       accept(read) {
         const { manifest } = read
-        if (manifest.market === market) return requireVerified(read, place, input)
+        if (manifest.market === market) return requireVerified(read, { place, directory }, input)
         throw new ServiceError('store_mismatch', {
           message: `the backup is of a ${manifest.market} market: say --market ${manifest.market}`,
         })

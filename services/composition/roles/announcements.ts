@@ -4,7 +4,7 @@ import { grouped } from '../../../contracts/share-text.ts'
 import { WHERE_CALLS_ARE_MADE } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { EngineRun } from '../../engine/index.ts'
-import type { Settings } from '../../runtime/config/settings.ts'
+import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 
 const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
   simulated: 'simulated market (not real prices)',
@@ -25,7 +25,6 @@ const FIRST_COMMANDS = [
   ['keys create --tier starter', 'an API key'],
 ] as const
 const SIGNAL = '  npm run -s signal -- '
-const COMMAND_WIDTH = 2 + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
 export function bannerLines(context: {
@@ -45,7 +44,7 @@ export function bannerLines(context: {
     lines.push(...wrapped(`monitoring ${monitoring}`), ...wrapped(WHERE_CALLS_ARE_MADE))
   if (url !== undefined) {
     const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`
-    lines.unshift(...headerLines(url), '')
+    lines.unshift(...headerLines(url, settings), '')
     lines.push(...SERVED.map(lineOf))
   }
   if (url !== undefined)
@@ -61,11 +60,24 @@ export function bannerLines(context: {
   return [...lines, '']
 }
 
-/** The board's address and first commands. */
-const headerLines = (url: string): readonly string[] => [
-  `${url}/  the board: open it in a browser; Ctrl-C stops`,
-  ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${command.padEnd(COMMAND_WIDTH)}# ${gives}`),
-]
+/** The board's address and first commands, with the flags that lead to this service. */
+function headerLines(url: string, settings: Pick<Settings, 'DATA_DIR' | 'MARKET'>): readonly string[] {
+  const flags = folderFlags(settings)
+  const width = 2 + flags.length + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
+  return [
+    `${url}/  the board: open it in a browser; Ctrl-C stops`,
+    ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${`${command}${flags}`.padEnd(width)}# ${gives}`),
+  ]
+}
+
+/** The flags of a folder and a market that are not those by default, quoted for a shell. */
+const folderFlags = ({ DATA_DIR: folder, MARKET: market }: Pick<Settings, 'DATA_DIR' | 'MARKET'>): string =>
+  [
+    folder === SETTINGS.DATA_DIR.schema.parse(undefined)
+      ? ''
+      : ` --data-dir ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", `'\\''`)}'`}`,
+    market === SETTINGS.MARKET.schema.parse(undefined) ? '' : ` --market ${market}`,
+  ].join('')
 
 const TERMINAL_COLUMNS = 80
 

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from './private-files.ts'
@@ -20,7 +22,7 @@ export function takeFileLock(file: string, what: string): FileLock {
     db.close()
     if (sqliteCode(error) === SQLITE.busy) {
       throw new ServiceError('store_locked', {
-        message: `${what} beside ${file} is open in another process`,
+        message: `${what} beside ${file} is open in another process${holderBeside(file)}`,
         cause: error,
       })
     }
@@ -30,4 +32,21 @@ export function takeFileLock(file: string, what: string): FileLock {
     })
   }
   return { release: () => db.close() }
+}
+
+/** The file in which a service says where it serves, beside the databases that it holds. */
+export const SERVING_FILE = 'serving'
+
+/** The service that holds the databases of a folder, by its own word; nothing of one that was killed. */
+function holderBeside(file: string): string {
+  const note = join(dirname(file), SERVING_FILE)
+  const [, said, pid] =
+    /^(\S+ process (\d+))\n$/.exec(existsSync(note) ? readFileSync(note, 'utf8') : '') ?? []
+  if (said === undefined) return ''
+  try {
+    process.kill(Number(pid), 0)
+    return `: the service at ${said.replace(' ', ', ')}`
+  } catch {
+    return ''
+  }
 }
