@@ -10,11 +10,12 @@ import { parseJson } from '../../contracts/json.ts'
 export function useJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.trim() === '') return void done(null, {})
-    void parse(request, body, (error, value) => {
-      if (error === null) done(repeatedIn(body), value)
-      else done(error)
-    })
+    if (body.trim() === '') done(null, {})
+    else
+      void parse(request, body, (error, value) => {
+        if (error === null) done(repeatedIn(body), value)
+        else done(error)
+      })
   })
   app.addHook('onRoute', (route) => {
     if (route.schema?.body === undefined) return
