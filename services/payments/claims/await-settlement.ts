@@ -41,9 +41,8 @@ function settled(payment: Payment): Payment | undefined {
   if (isServable(payment)) return payment
   if (payment.state !== 'uncollectable') return undefined
   const reason = payment.reason as UncollectableReason
-  // If the settler refused it or never answered, the authorization may have been used all the same.
   const charged =
-    reason === 'refused'
+    reason === 'unclear'
       ? `Whether anything was charged is not known here: look up the authorization on the chain, and ask the operator with the id ${payment.paymentId}.`
       : 'Nothing was charged.'
   throw paymentRefusedError(
@@ -59,6 +58,7 @@ const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
   blacklisted: 'invalid_transaction_state',
   contract_account: 'invalid_exact_evm_payload_signature',
   refused: 'unexpected_settle_error',
+  unclear: 'unexpected_settle_error',
 }
 
 const pendingError = ({ state }: Payment): ServiceError =>
