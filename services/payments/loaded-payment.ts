@@ -102,8 +102,9 @@ export function afterEvent(before: LoadedPayment | undefined, event: ServiceEven
     }
     // Somebody else may have sent it, which nothing here has recorded.
     case 'SettlementConfirmed':
-    case 'PaymentUncollectable':
       return { ...next, isPublic: true }
+    case 'PaymentUncollectable':
+      return { ...next, isPublic: before.isPublic || event.data.reason !== 'abandoned' }
     default:
       return next
   }

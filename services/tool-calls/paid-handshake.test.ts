@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
@@ -18,7 +19,8 @@ afterEach(closePayments)
 
 /** The real handshake over real payments; another one over the same log is the same service after a restart. */
 function start(change: Partial<PaymentsOptions> = {}, log = createMemoryLog()) {
-  const { payments } = paymentsInMemory({ report: () => {}, ...change }, log)
+  const world = paymentsInMemory({ report: () => {}, ...change }, log)
+  const { payments } = world
   const handshake = createPaidHandshake({ payments, publicUrl: () => 'https://x.example', clock: () => 0 })
   let computed = 0
   async function pay(header: string, work: Partial<PaidWork> = {}): Promise<string> {
@@ -40,7 +42,7 @@ function start(change: Partial<PaymentsOptions> = {}, log = createMemoryLog()) {
       (error: unknown) => (isServiceError(error) ? error.code : 'not told'),
     )
   }
-  return { pay, log, computed: () => computed }
+  return { pay, log, world, computed: () => computed }
 }
 
 test('payments at the gateway of a key that owns nothing neither compute anything nor stop anybody', async () => {
@@ -94,4 +96,42 @@ test('a claim is not answered to who presents its nonce with another signature',
   stolen.payload.authorization.from = payerNumber(7).address.toLowerCase()
   expect(await pay(encoded(stolen))).toBe('payment_refused')
   expect(log.rows).toHaveLength(1)
+})
+
+describe('a claim that waits for its money, whose caller has gone', () => {
+  const gone = () => AbortSignal.abort()
+  const types = ({ log }: ReturnType<typeof start>) => log.rows.map(({ type }) => type)
+
+  test('is let go, and its payer is told that nothing was charged', async () => {
+    const service = start()
+    const paid = await signedHeader(5, 1, WEEK)
+    expect(await service.pay(paid, { signal: gone })).toBe('payment_pending')
+    expect(types(service)).toEqual(['PaymentClaimed', 'PaymentUncollectable'])
+    expect(await service.pay(paid)).toBe('payment_refused')
+  })
+
+  test('is settled where something may have been sent, or where its answer has left', async () => {
+    const service = start({ elapsed: () => 0 })
+    const paid = await signedHeader(5, 1, WEEK)
+    const waits = new AbortController()
+    const waiting = service.pay(paid, { signal: () => waits.signal })
+    while (service.log.rows.length === 0) await setImmediate()
+    const [{ stream, data }] = service.log.rows as [(typeof service.log.rows)[0]]
+    const { paymentId } = JSON.parse(data) as { paymentId: string }
+    await service.world.settle({ stream, paymentId }, 'SettlementRequested', {
+      attempt: 1,
+      settler: 'gateway',
+    })
+    waits.abort()
+    expect(await waiting).toBe('payment_pending')
+    await service.pay(await signedHeader(6, 1), { signal: gone })
+    expect(types(service)).toEqual(['PaymentClaimed', 'SettlementRequested', 'PaymentClaimed'])
+  })
+
+  test('is counted for its address as one that was refused', async () => {
+    const service = start()
+    for (let n = 1; n <= LIMITS.paymentsRefusedPerAddress; n++)
+      await service.pay(await signedHeader(n, n, WEEK), { signal: gone })
+    expect(await service.pay(await signedHeader(99, 99))).toBe('rate_limited')
+  })
 })

@@ -117,7 +117,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
     verify: (payment, signal) =>
       answeredOr<FacilitatorOpinion>(unknownBecause, async () => {
         const body = facilitatorRequest(on, payment, publicUrl())
-        const { status, json } = await limited(() => request('POST', '/verify', body, signal))
+        const { status, json } = await limited(payment.payer, () => request('POST', '/verify', body, signal))
         return opinionOf(status, json)
       }),
     settle: (claim, signal) =>
