@@ -1,3 +1,4 @@
+import v8 from 'node:v8'
 import { LIMITS } from '../contracts/limits.ts'
 import { explainFailure } from './composition/explain-failure.ts'
 import type { RunningService } from './composition/start-service.ts'
@@ -11,6 +12,11 @@ const PARENT_CHECK_MS = 250
 const ENDING_MS = 1_500
 /** How long the end waits for a reader to take the last lines. */
 const FLUSH_MS = 1_000
+/**
+ * A start fills V8's heap, and V8 keeps it while little is allocated. Asked to save memory for some seconds it collects in small
+ * steps; asked for longer, calls would take twice as long (docs/decisions/0173-where-idle-memory-went.md).
+ */
+const SAVING = { afterMs: 15_000, untilMs: 27_000 }
 /** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
@@ -41,6 +47,8 @@ export async function main(
     service = await Promise.race([starting, signalled])
     // Nobody was promised anything yet, and what is in the log stays there: no need to wait.
     if (service === undefined) exit(0)
+    setTimeout(() => v8.setFlagsFromString('--optimize-for-size'), SAVING.afterMs).unref()
+    setTimeout(() => v8.setFlagsFromString('--no-optimize-for-size'), SAVING.untilMs).unref()
     const ended = service.marketEnd.then(() => (settings.EXIT_AT_END ? undefined : signalled))
     await Promise.race([signalled, ended, service.failure])
   } catch (error) {

@@ -7,6 +7,7 @@ import { loadCommand } from './commands.ts'
 import HELP from './help.json' with { type: 'json' }
 import { generalHelp, type HelpEntry } from './help.ts'
 import { type Command, type CommandContext, operandShown } from './kit/command.ts'
+import { visibleStream } from './kit/visible-text.ts'
 
 /** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
@@ -17,7 +18,8 @@ export const INTERRUPTED = 130
  * @param args the command's name, then its flags.
  * @returns the exit code: 0, that of the error in the registry, or 130 after Ctrl-C.
  */
-export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
+export async function runCommand(args: readonly string[], given: CommandContext): Promise<number> {
+  const context = { ...given, stdout: visibleStream(given.stdout), stderr: visibleStream(given.stderr) }
   try {
     const code = await dispatch(args, context)
     return context.signal.aborted ? INTERRUPTED : code

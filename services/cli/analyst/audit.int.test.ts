@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
@@ -22,6 +24,8 @@ import {
   readAuditState,
   writeAuditState,
 } from '../../proof/index.ts'
+import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
+import { SIGNATURE_TYPES, signerOf } from '../../proof/notes/note-keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { endOf, labelled as labelledAt } from '../testing/recorded-market.fixture.ts'
 import { auditCommand } from './audit.ts'
@@ -127,9 +131,10 @@ afterEach(() => {
 })
 
 /** A log of these facts that signs all it holds, however it came about. */
-async function publish(facts: readonly Fact[], beside?: MadeUpLog): Promise<MadeUpLog> {
+async function publish(facts: readonly Fact[], beside?: MadeUpLog, origin?: string): Promise<MadeUpLog> {
   if (beside !== undefined) rmSync(join(beside.directory, 'newest-checkpoint'), { force: true })
-  const log = await openMadeUpLog({ directory: beside?.directory ?? mkdtempSync(join(tmpdir(), 'log-')) })
+  const place = beside?.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
+  const log = await openMadeUpLog({ directory: place, ...(origin !== undefined && { origin }) })
   opened.push(log)
   for (const { stream, event } of facts) await log.append(stream, [event])
   expect(await log.sign()).toBeUndefined()
@@ -504,4 +509,31 @@ test('a copy is audited from its folder, and a proof of it checked, with nothing
   }
   await expect(run(auditCommand, folder, { state: 'x' })).rejects.toThrow(/--vkey is missing/)
   await expect(run(auditCommand, directory, { vkey: [vkey], state: 'x' })).rejects.toThrow(/no checkpoint/)
+})
+
+test('two logs that are audited from one folder have a state each; an empty one is named', async () => {
+  const main = new URL('../../signal.js', import.meta.url).pathname
+  const audited = (folder: string, vkey: string) =>
+    promisify(execFile)(process.execPath, [main, 'audit', folder, '--vkey', vkey], { cwd: directory })
+  for (const origin of ['one.example.com', 'two.example.com/log']) {
+    const log = await publish(honest(), undefined, origin)
+    await auditOf(log, copied(serviceOf(log), join(directory, 'copy')))
+    const [vkey = ''] = vkeysOf(log)
+    for (let again = 0; again < 2; again++)
+      expect((await audited('copy', vkey)).stdout).toContain('the log holds together')
+    rmSync(join(directory, 'copy'), { recursive: true })
+  }
+  const states = readdirSync(directory).filter((name) => name.startsWith('signal-audit'))
+  expect(states.toSorted()).toEqual([
+    'signal-audit-one.example.com.json',
+    'signal-audit-two.example.com_log.json',
+  ])
+  const signer = signerOf('empty.example.com', SIGNATURE_TYPES.ed25519, Buffer.alloc(32, 7))
+  const root = hash('sha256', '', 'buffer')
+  mkdirSync(join(directory, 'empty/log'), { recursive: true })
+  const note = signCheckpoint({ origin: 'empty.example.com', size: 0, root }, [signer], 1)
+  writeFileSync(join(directory, 'empty/log/checkpoint'), note)
+  await expect(audited('empty', signer.vkey)).rejects.toMatchObject({
+    stderr: expect.stringMatching(/^error proof_invalid: .*the log is empty/),
+  })
 })

@@ -67,9 +67,9 @@ export const auditCommand = defineCommand({
   flags: {
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     state: {
-      schema: z.string().min(1).default('signal-audit.json'),
-      help: 'File that is kept from one audit to the next. Default: signal-audit.json.',
-      example: 'signal-audit.json',
+      schema: z.string().min(1).optional(),
+      help: 'File that is kept from one audit of a log to the next. Default: signal-audit-NAME.json, with the name in the key.',
+      example: 'signal-audit-example.com_foo.json',
     },
     copy: {
       schema: z.string().min(1).optional(),
@@ -98,7 +98,8 @@ export const auditCommand = defineCommand({
     const keys = requireKeys(flags.vkey)
     const earlier = flags.checkpoint === undefined ? undefined : readNote(flags.checkpoint)
     const at = now()
-    const seen = readAuditState(flags.state)
+    const stateFile = flags.state ?? stateFileOf(keys)
+    const seen = readAuditState(stateFile)
     const isAddress = /^https?:\/\//.test(place)
     const progress = createProgressLine(input)
     let come = 'reading the track record'
@@ -140,10 +141,14 @@ export const auditCommand = defineCommand({
     const isNew = log.checkpoint.size > (seen?.size ?? 0)
     // A copy was made at some time; what it says is older than that.
     if (!isFound && (isAddress || isNew))
-      writeAuditState(flags.state, log, isAddress ? at : Math.min(at, report.summary.horizon))
+      writeAuditState(stateFile, log, isAddress ? at : Math.min(at, report.summary.horizon))
     return isFound ? EXIT_FOUND : undefined
   },
 })
+
+/** Logs that are audited from one folder have a state each: the key names it. */
+const stateFileOf = ([key]: readonly Verifier[]): string =>
+  `signal-audit-${(key?.name ?? '').replaceAll(/[^\w.-]+/g, '_')}.json`
 
 /** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000

@@ -1,4 +1,5 @@
 import type { CommandContext } from './command.ts'
+import { visibleText } from './visible-text.ts'
 
 export { grouped } from '../../../contracts/share-text.ts'
 
@@ -23,14 +24,17 @@ export function createProgressLine({
   const isTerminal = stderr.isTTY === true
   const everyMs = isTerminal ? TERMINAL_MS : FILE_MS
   let shownAt = now()
+  // As bytes: of a text its own marks for the terminal would be shown.
+  const line = (text: string, end: string): Buffer =>
+    Buffer.from(isTerminal ? `\r${visibleText(text)}\u001b[K${end}` : `${visibleText(text)}\n`)
   return {
     show(text) {
       if (now() - shownAt < everyMs) return
       shownAt = now()
-      stderr.write(isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+      stderr.write(line(text, ''))
     },
     end(text, result) {
-      stderr.write(isTerminal ? `\r${text}\u001b[K\n` : `${text}\n`)
+      stderr.write(line(text, '\n'))
       if (isJson && result !== undefined) stdout.write(`${JSON.stringify(result)}\n`)
     },
   }

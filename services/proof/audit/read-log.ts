@@ -40,6 +40,7 @@ export async function readLog(
   const opened = await readAt(source, 'log/checkpoint', (note) => openCheckpoint(note.toString(), keys))
   if (opened === undefined) throw faultyError('there is no checkpoint')
   const { checkpoint, signatures } = opened
+  if (checkpoint.size === 0) throw faultyError('the log is empty')
   requireMemory(checkpoint.size)
   const entries: Buffer[] = []
   // Whole from the beginning: parts that are put together at the end take their memory twice.

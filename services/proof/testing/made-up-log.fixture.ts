@@ -39,6 +39,7 @@ export async function openMadeUpLog(
     readonly marketNow?: () => number
     readonly store?: EventStore
     readonly market?: 'live' | 'simulated'
+    readonly origin?: string
   } = {},
 ) {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
@@ -60,7 +61,7 @@ export async function openMadeUpLog(
     row: (key) => checkpointRows.get(key),
     keys,
     kept,
-    firstOrigin: 'signals.example.com/log',
+    firstOrigin: options.origin ?? 'signals.example.com/log',
     isShared: false,
     newId: nextId,
     now: () => NOW,

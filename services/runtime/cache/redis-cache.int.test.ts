@@ -69,6 +69,35 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
     ])
   })
 
+  it.each([
+    [
+      'a replica',
+      ['REPLICAOF', '127.0.0.1', '1'],
+      ['REPLICAOF', 'NO', 'ONE'],
+      /READONLY|not connected|writeable/,
+    ],
+    ['without room', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /OOM/],
+  ] as const)(
+    'is not well while the server is %s, says so once, and works again',
+    async (_, spoil, mend, words) => {
+      const operator = new Redis(server.url)
+      await cache.increment('a', { ttlMs: 600_000 })
+      await operator.call(spoil[0], ...spoil.slice(1))
+      await expect(cache.increment('a', { ttlMs: 1_000 })).rejects.toMatchObject({
+        code: 'cache_unavailable',
+      })
+      for (let round = 0; round < 3; round++) {
+        expect(await cache.health()).toMatchObject({ ok: false, detail: expect.stringMatching(words) })
+        await delay(100)
+      }
+      await operator.call(mend[0], ...mend.slice(1))
+      await vi.waitUntil(async () => (await cache.health()).ok, { timeout: 15_000, interval: 20 })
+      expect(await cache.increment('a', { ttlMs: 600_000 })).toMatchObject({ count: 2 })
+      expect(faults.length).toBeLessThanOrEqual(1)
+      operator.disconnect()
+    },
+  )
+
   it('settles every operation under way when the server is killed', async () => {
     let counted = 0
     const countUntilRefused = async (): Promise<unknown> => {

@@ -12,6 +12,11 @@ const RECONNECT_FLOOR_MS = 50
 const RECONNECT_CEILING_MS = 5_000
 const RECONNECT_DOUBLINGS = 7
 
+/** A server that says one of these leads nowhere on this connection; behind the same address may be one that takes writes. */
+const LEADS_NOWHERE = /\b(READONLY|MASTERDOWN|CLUSTERDOWN|LOADING|UNBLOCKED)\b/
+/** How long the counter lives by which a server shows that it takes writes. */
+const HEALTH_TTL_MS = 1_000
+
 /** Begins a window of `ARGV[1]` ms where none runs, so no counter is left without an end. */
 const COUNT_IN_WINDOW = `
 local count = redis.call('INCR', KEYS[1])
@@ -44,7 +49,7 @@ export interface RedisCacheOptions {
  * that is none
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<Cache> {
-  const { redis, host } = await connectRedis(options)
+  const { redis, host, wrote } = await connectRedis(options)
   let closed: Promise<void> | undefined
 
   /** Every command goes through here, so that nothing but a ServiceError comes out. */
@@ -60,18 +65,22 @@ export async function openRedisCache(options: RedisCacheOptions): Promise<Cache>
     }
   }
 
+  async function increment(key: string, { ttlMs }: { readonly ttlMs: number }) {
+    checkCounter(key, ttlMs)
+    const counter = `signal-service:${options.logId}:c:${key}`
+    const [count, expiresInMs] = await ask(`counting ${key}`, async () =>
+      countSchema.parse(await redis.countInWindow(counter, ttlMs)),
+    )
+    wrote()
+    return { count, expiresInMs }
+  }
+
   return {
-    async increment(key, { ttlMs }) {
-      checkCounter(key, ttlMs)
-      const counter = `signal-service:${options.logId}:c:${key}`
-      const [count, expiresInMs] = await ask(`counting ${key}`, async () =>
-        countSchema.parse(await redis.countInWindow(counter, ttlMs)),
-      )
-      return { count, expiresInMs }
-    },
+    increment,
     async health(): Promise<CacheHealth> {
       try {
-        await ask('a ping', () => redis.ping())
+        // A replica answers a ping, and so does a server without room: only a write shows that it counts.
+        await increment('health', { ttlMs: HEALTH_TTL_MS })
         return { ok: true, adapter: 'redis', detail: host, version: await versionOf(redis) }
       } catch (error) {
         return { ok: false, adapter: 'redis', detail: reasonOf(error) }
@@ -88,6 +97,8 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
   const host = hostOf(url)
   let lastError: unknown
   let isReported = true
+  /** Connections in a row that refused a write: each waits longer than the one before. */
+  let refusals = 0
   const redis = new Redis(url, {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -99,8 +110,13 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     socketTimeout: SILENCE_MS,
     connectionName: 'signal-service',
     scripts: { countInWindow: { lua: COUNT_IN_WINDOW, numberOfKeys: 1 } },
+    reconnectOnError: ({ message }) => {
+      if (!LEADS_NOWHERE.test(message)) return false
+      refusals += 1
+      return true
+    },
     retryStrategy: (attempt) => {
-      const backoffMs = RECONNECT_FLOOR_MS * 2 ** Math.min(attempt, RECONNECT_DOUBLINGS)
+      const backoffMs = RECONNECT_FLOOR_MS * 2 ** Math.min(attempt + refusals, RECONNECT_DOUBLINGS)
       return Math.round(Math.min(RECONNECT_CEILING_MS, backoffMs) * (0.5 + random()))
     },
   }) as CountingRedis
@@ -108,12 +124,13 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     lastError = error
   })
   redis.on('ready', () => {
-    isReported = false
+    if (refusals === 0) isReported = false
   })
   redis.on('reconnecting', () => {
     if (isReported) return
     isReported = true
-    report(new ServiceError('cache_unavailable', { message: `lost Redis at ${host}; reconnecting` }))
+    const what = refusals > 0 ? 'refused a write, as a replica does' : 'was lost'
+    report(new ServiceError('cache_unavailable', { message: `Redis at ${host} ${what}; reconnecting` }))
   })
   try {
     await redis.connect()
@@ -123,7 +140,11 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     // Without the cause: the client's errors carry the arguments of their command, here the password.
     throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
   }
-  return { redis, host }
+  const wrote = (): void => {
+    refusals = 0
+    isReported = false
+  }
+  return { redis, host, wrote }
 }
 
 /** Undefined where the user of this connection may not ask. */
