@@ -78,10 +78,12 @@ test('bars are served in pages, with their gaps', async () => {
     volume: 1,
   })
   const sim = simulated()
+  let times = 0
   const feed: MarketFeed = {
     ...sim,
     clock: () => NOW + 20_000 * HOUR_MS,
     async *batches() {
+      times += 1
       for (const hour of [0, 1, 4]) {
         const candle = bar(hour)
         const batch: BarBatch = {
@@ -94,11 +96,11 @@ test('bars are served in pages, with their gaps', async () => {
       }
     },
   }
-  const answer = await createBars(feed)(
-    { series: SERIES, from: NOW, to: NOW + 6_000 * HOUR_MS },
-    signal,
-    'tester',
-  )
+  const ask = createBars(feed)
+  const asked = { series: SERIES, from: NOW, to: NOW + 6_000 * HOUR_MS }
+  // The same questions share what the market answered the first.
+  const [answer, again] = await Promise.all([ask(asked, signal, 'tester'), ask(asked, signal, 'another')])
+  expect([again, times]).toEqual([answer, 1])
   expect(answer.bars).toHaveLength(3)
   expect(answer.next).toBe(NOW + 5_000 * HOUR_MS)
   expect(answer.gaps).toEqual([

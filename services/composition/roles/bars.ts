@@ -7,9 +7,15 @@ import { marketName, type Series, seriesName } from '../../../contracts/series.t
 import { barOpenAt, lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { MarketFeed } from '../../market/index.ts'
 import { createLine, PROCESS_TIME } from '../../runtime/admission/line.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { ServerOptions } from '../server.ts'
 
 type BarsAsked = NonNullable<ServerOptions['bars']>
+type Collected = Awaited<ReturnType<typeof collect>>
+
+/** Stretches that were asked for a moment ago, by series and ends: a venue is not asked for the same again and again. */
+const KEPT = 16
+const KEPT_MS = 60_000
 
 /**
  * Answers bars as the market has them now, one question at a time, since a venue lets itself be asked so often only;
@@ -27,10 +33,11 @@ export function createBars(feed: MarketFeed): BarsAsked {
       }),
     time: PROCESS_TIME,
   })
+  const kept = new RecentMap<string, Collected>(KEPT, { ttlMs: KEPT_MS, now: PROCESS_TIME.elapsed })
   return async (query, signal, asker) => {
     const leave = await line.enter(asker, signal)
     try {
-      return await readBars(feed, query, signal)
+      return await readBars(feed, kept, query, signal)
     } finally {
       leave()
     }
@@ -40,6 +47,7 @@ export function createBars(feed: MarketFeed): BarsAsked {
 /** @throws ServiceError `market_data_missing`, `venue_unavailable`, and what else the market refuses */
 async function readBars(
   feed: MarketFeed,
+  kept: RecentMap<string, Collected>,
   { series, from, to }: Parameters<BarsAsked>[0],
   signal: AbortSignal,
 ): Promise<BarsAnswer> {
@@ -47,8 +55,12 @@ async function readBars(
   const first = barOpenAt(series.timeframe, from + barMs - 1)
   const last = Math.min(to, lastBarClose(series.timeframe, feed.clock()))
   const end = Math.min(last, first + LIMITS.barsPerPage * barMs)
-  const { bars, funding } =
-    end > first ? await collect(feed, series, first, end, signal) : { bars: [], funding: [] }
+  const name = `${seriesName(series)} ${first} ${end}`
+  const known = end > first ? kept.get(name) : { bars: [], funding: [] }
+  const found = known ?? (await collect(feed, series, first, end, signal))
+  // A caller that left has a part only.
+  if (known === undefined && !signal.aborted) kept.set(name, found)
+  const { bars, funding } = found
   return {
     ...series,
     market: feed.kind,
