@@ -85,6 +85,8 @@ async function collect(feed: MarketFeed, series: Series, from: number, to: numbe
   const ending = new AbortController()
   const request = {
     series: [series],
+    // As far as it was asked for, and not as far as a verdict needs.
+    historyBars: 1,
     historyFrom: from,
     liveFrom: to,
     signal: AbortSignal.any([signal, ending.signal]),
