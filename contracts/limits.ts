@@ -505,6 +505,8 @@ export const LIMITS = {
   webhookBaseUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
   webhookScanEvents: 20_000,
+  /** The same for one page of attempts: the next goes on, so that other accounts come in between. */
+  webhookListEvents: 3_000,
   /** Series whose newest call is remembered for subscriptions to changes. */
   webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */
