@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson, type Json, jsonFault } from './json.ts'
+import { canonicalJson, type Json, jsonFault, parseJson } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 // JSON has one zero: -0 is the only accepted value that comes back as another.
@@ -9,6 +9,19 @@ expect.addEqualityTesters([(a: unknown, b: unknown) => (a === 0 && b === 0 ? tru
 const DEPTH = LIMITS.jsonDepth
 const fromJson = (text: string): unknown => JSON.parse(text) as unknown
 const aJson = fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 }) as fc.Arbitrary<Json>
+
+describe('parseJson', () => {
+  test('reads all that is JSON, and refuses an object that has a name twice wherever it is', () => {
+    fc.assert(
+      fc.property(aJson, fc.nat(), (value, indent) => {
+        const text = JSON.stringify(value, null, indent % 3)
+        expect(parseJson(text)).toEqual(fromJson(text))
+        expect(() => parseJson(`{"a\\u0062":[${text}],"x":{"ab":1}, "ab" :2}`)).toThrow('"ab" stands twice')
+      }),
+    )
+    expect(() => parseJson(`[${'['.repeat(30_000)}`)).toThrow(SyntaxError)
+  })
+})
 
 describe('jsonFault', () => {
   test('accepts JSON, and nothing that would come back from the log as something else', () => {

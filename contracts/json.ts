@@ -55,8 +55,42 @@ function objectFault(value: object, maxDepth: number): string | undefined {
   return undefined
 }
 
-/** Reads JSON of others, which editors and programs on Windows begin with a byte order mark. @throws SyntaxError */
-export const parseJson = (text: string): unknown => JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
+/**
+ * Reads JSON of others, which editors and programs on Windows begin with a byte order mark. Of a name that stands twice in an
+ * object another program may read the other value, so it is refused.
+ *
+ * @throws SyntaxError
+ */
+export function parseJson(text: string): unknown {
+  const json = text.replace(/^\uFEFF/, '')
+  const value: unknown = JSON.parse(json)
+  const repeated = repeatedName(json)
+  if (repeated === undefined) return value
+  throw new SyntaxError(`the name ${JSON.stringify(repeated.slice(0, 64))} stands twice in one object`)
+}
+
+/** A name that an object has twice, in text that is JSON; an object of the value would show the last one only. */
+function repeatedName(json: string): string | undefined {
+  const objects: Set<string>[] = []
+  for (let at = 0; at < json.length; at++) {
+    const mark = json[at]
+    if (mark === '{') objects.push(new Set())
+    else if (mark === '}') objects.pop()
+    if (mark !== '"') continue
+    const start = at
+    while (json[++at] !== '"') if (json[at] === '\\') at++
+    const token = json.slice(start, at + 1)
+    while (SPACES.has(json[at + 1] ?? '')) at++
+    if (json[at + 1] !== ':') continue
+    const name = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
+    const names = objects.at(-1)
+    if (names?.has(name)) return name
+    names?.add(name)
+  }
+  return undefined
+}
+
+const SPACES: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
 
 /** JSON with the keys of every object in order: equal values have equal text. */
 export function canonicalJson(value: Json): string {

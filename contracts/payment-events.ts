@@ -23,6 +23,10 @@ export const UNCOLLECTABLE_REASONS = [
   'blacklisted',
   'contract_account',
   'refused',
+  /** Its caller has gone before anything was sent for it. */
+  'abandoned',
+  /** Requests to settle had no clear answer until it ended: the operator looks it up by hand. */
+  'unclear',
 ] as const
 export type UncollectableReason = (typeof UNCOLLECTABLE_REASONS)[number]
 

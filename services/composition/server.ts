@@ -32,6 +32,7 @@ import {
 } from '../http/connections.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
+import { requireOneHost } from '../http/one-host.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
 import { useOpenApi } from '../http/openapi/openapi-routes.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
@@ -198,9 +199,7 @@ function useEdge(
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) throw new ServiceError('shutting_down')
     if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
-    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
-      throw new ServiceError('invalid_request', { message: 'The request has no Host header.' })
-    }
+    requireOneHost(request.raw)
     if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
       throw new ServiceError('token_elsewhere')
     }

@@ -9,10 +9,14 @@ export type ContentCoding = (typeof CODINGS)[number]
  * The coding that a caller would rather have (RFC 9110 §12.5.3). Only one that is named is used: a caller that takes anything
  * (`*`) gets the text as it is, which costs nobody anything.
  *
+ * @param codings that there are
  * @returns undefined for the text as it is
  * @example acceptedCoding('gzip;q=0.5, zstd') === 'zstd'
  */
-export function acceptedCoding(acceptEncoding: string | undefined): ContentCoding | undefined {
+export function acceptedCoding(
+  acceptEncoding: string | undefined,
+  codings: readonly ContentCoding[] = CODINGS,
+): ContentCoding | undefined {
   const weights = new Map<string, number>()
   for (const part of (acceptEncoding ?? '').split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
@@ -20,9 +24,9 @@ export function acceptedCoding(acceptEncoding: string | undefined): ContentCodin
     weights.set(name === 'x-gzip' ? 'gzip' : name, quality === undefined ? 1 : Number(quality))
   }
   const weightOf = (name: string): number => weights.get(name) ?? 0
-  const [best] = CODINGS.filter((coding) => weightOf(coding) > 0).toSorted(
-    (a, b) => weightOf(b) - weightOf(a),
-  )
+  const [best] = codings
+    .filter((coding) => weightOf(coding) > 0)
+    .toSorted((a, b) => weightOf(b) - weightOf(a))
   return best !== undefined && weightOf(best) >= weightOf('identity') ? best : undefined
 }
 

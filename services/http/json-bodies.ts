@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { parseJson } from '../../contracts/json.ts'
 
 /**
  * Reads JSON bodies. Many clients say that they send JSON and send nothing: that is the same as `{}`, as it is where
@@ -9,7 +11,11 @@ export function useJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.trim() === '') done(null, {})
-    else void parse(request, body, done)
+    else
+      void parse(request, body, (error, value) => {
+        if (error === null) done(repeatedIn(body), value)
+        else done(error)
+      })
   })
   app.addHook('onRoute', (route) => {
     if (route.schema?.body === undefined) return
@@ -21,4 +27,14 @@ export function useJsonBodies(app: FastifyInstance): void {
       },
     ]
   })
+}
+
+/** The refusal of a body in which a name stands twice; null for another. */
+function repeatedIn(body: string): ServiceError | null {
+  try {
+    parseJson(body)
+    return null
+  } catch (error) {
+    return new ServiceError('invalid_request', { message: `The body is not JSON: ${reasonOf(error)}.` })
+  }
 }

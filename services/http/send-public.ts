@@ -1,4 +1,7 @@
+import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
+import { acceptedCoding } from './content-coding.ts'
 import { etagOf, isNoneMatch } from './etag.ts'
 
 /** Pages of any origin may read what is public and the same for all. */
@@ -8,6 +11,24 @@ export const PUBLIC_HEADERS = {
   'access-control-expose-headers': 'ETag',
 } as const
 
+/** Texts that are sent compressed: a shorter one costs more than it saves. */
+const LEAST_COMPRESSED = 10_000
+
+interface Prepared {
+  readonly etag: string
+  readonly gzip: Buffer | undefined
+}
+/** Documents are few, and each is prepared once. */
+const prepared = new RecentMap<string, Prepared>(32)
+
+function prepare(text: string): Prepared {
+  const known = prepared.get(text)
+  if (known !== undefined) return known
+  const made = { etag: etagOf(text), gzip: text.length < LEAST_COMPRESSED ? undefined : gzipSync(text) }
+  prepared.set(text, made)
+  return made
+}
+
 /** Sends what is the same for all, or says that it still is. */
 export function sendPublic(
   request: FastifyRequest,
@@ -15,8 +36,12 @@ export function sendPublic(
   type: string,
   text: string,
 ): FastifyReply {
-  const etag = etagOf(text)
-  reply.headers({ ...PUBLIC_HEADERS, etag })
+  const { etag, gzip } = prepare(text)
+  reply.headers({ ...PUBLIC_HEADERS, etag, vary: 'accept-encoding' })
   if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.type(type).serializer(String).send(text)
+  reply.type(type).serializer(String)
+  const coding = acceptedCoding(request.headers['accept-encoding'], ['gzip'])
+  if (gzip === undefined || coding === undefined) return reply.send(text)
+  // The bytes differ from those of the text, and so does their strong validator.
+  return reply.headers({ 'content-encoding': 'gzip', etag: `W/${etag}` }).send(gzip)
 }

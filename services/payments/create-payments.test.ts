@@ -467,7 +467,7 @@ describe('requirePayable', () => {
       const opinions: FacilitatorOpinion[] = [
         { kind: 'valid' },
         { kind: 'unknown', reason: 'it did not answer' },
-        { kind: 'refused', reason: 'some_word_of_its_own' },
+        { kind: 'refused', reason: 'sufficient or insufficient: its own words' },
         { kind: 'refused', reason: 'insufficient_funds' },
         { kind: 'valid' },
       ]
@@ -538,6 +538,7 @@ describe('servable', () => {
     ['expired', 'invalid_exact_evm_payload_authorization_valid_before'],
     ['insufficient_funds', 'insufficient_funds'],
     ['refused', 'unexpected_settle_error'],
+    ['unclear', 'unexpected_settle_error'],
   ])('is never what is uncollectable: %s', async (why, reason) => {
     const world = start()
     const claimed = await settledFirst(world)
@@ -555,8 +556,8 @@ describe('servable', () => {
       return error instanceof Error ? error.message : 'no error'
     }
     expect(await told('expired')).toContain('Nothing was charged')
-    expect(await told('refused')).not.toMatch(/nothing was charged/i)
-    expect(await told('refused')).toContain('is not known here')
+    expect(await told('unclear')).not.toMatch(/nothing was charged/i)
+    expect(await told('unclear')).toContain('is not known here')
   })
 
   test('is what was given up and turns out paid on the chain, which is asked once in a while', async () => {

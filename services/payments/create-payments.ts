@@ -10,7 +10,7 @@ import type { Position } from '../../contracts/position.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Chain } from './chain/chain.ts'
-import { awaitSettlement } from './claims/await-settlement.ts'
+import { abandonClaim, awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpLook } from './claims/given-up-payments.ts'
@@ -116,6 +116,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, elapsed, sleep })
     },
+    abandon: (payment) => abandonClaim(payment, parts),
     receipt: (payment, protocol) => receiptOf(payment, { on, protocol }),
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)

@@ -96,12 +96,15 @@ export function afterEvent(before: LoadedPayment | undefined, event: ServiceEven
       return { ...next, refunds: [...before.refunds, event.data] }
     case 'SettlementRequested': {
       const wasForwarded = before.wasForwarded || event.data.settler !== 'own'
-      return { ...next, wasForwarded, isPublic: before.isPublic || wasForwarded }
+      // The process that made the request before this one ended before it could record the answer.
+      const wasInDoubt = before.wasInDoubt || before.payment.state === 'settling'
+      return { ...next, wasForwarded, wasInDoubt, isPublic: before.isPublic || wasForwarded }
     }
     // Somebody else may have sent it, which nothing here has recorded.
     case 'SettlementConfirmed':
-    case 'PaymentUncollectable':
       return { ...next, isPublic: true }
+    case 'PaymentUncollectable':
+      return { ...next, isPublic: before.isPublic || event.data.reason !== 'abandoned' }
     default:
       return next
   }

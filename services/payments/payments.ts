@@ -139,6 +139,8 @@ export interface Payments {
    * @throws ServiceError `payment_pending` where that takes too long, `payment_refused` where its money never comes
    */
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
+  /** Gives up a claim whose caller has gone before anything was sent for it; any other stays as it is. */
+  abandon(payment: Payment): Promise<void>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
   /** @throws ServiceError `payment_unknown` */

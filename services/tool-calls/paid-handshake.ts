@@ -94,8 +94,8 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   /** A request with an authorization that is under way shares the outcome of the first. */
   const flights = createSingleFlight<Claimed>()
   const rooms: Readonly<Record<Rail, ReturnType<typeof roomOf>>> = { direct: roomOf(), gateway: roomOf() }
-  const servable = createServing(payments, publicUrl)
   const refusals = createRefusedPayments(clock)
+  const servable = createServing(payments, publicUrl, refusals)
 
   async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
     if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
@@ -171,6 +171,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
 function createServing(
   payments: Payments,
   publicUrl: () => string,
+  refusals: ReturnType<typeof createRefusedPayments>,
 ): (claimed: Claimed, work: PaidWork) => Promise<Payment> {
   const waitingRoom = createPlaces({
     total: LIMITS.settlementsAwaited,
@@ -189,6 +190,11 @@ function createServing(
       return served
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
+      if (leave !== undefined && work.signal().aborted) {
+        // Who leaves its claims behind has no more of them than of refused payments.
+        refusals.note(work.address)
+        await payments.abandon(claimed.payment)
+      }
       const { paymentId } = claimed.payment
       throw new ServiceError('payment_pending', {
         message: error.message,

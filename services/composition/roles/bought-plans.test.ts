@@ -52,6 +52,7 @@ const facilitator: Facilitator = {
       ? { kind: 'settled', transaction: `0x${'ab'.repeat(32)}` }
       : { kind: 'unknown', reason: 'away' },
   verify: async () => ({ kind: 'valid' }),
+  findTransfer: async () => undefined,
   problem: async () => undefined,
 }
 

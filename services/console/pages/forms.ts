@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../contracts/errors.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Refusal } from './own-client.ts'
 import { note } from './parts.ts'
@@ -27,10 +28,13 @@ export interface FieldOptions {
   readonly isCode?: boolean
 }
 
-/** The value of a form field; the first where there are several. */
+/** The value of a form field; empty without it. @throws ServiceError `invalid_request` for one that is sent twice */
 export const textOf = (form: Typed, name: string): string => {
-  const value = form[name]
-  return typeof value === 'string' ? value : (value?.[0] ?? '')
+  const value = form[name] ?? ''
+  if (typeof value === 'string') return value
+  throw new ServiceError('invalid_request', {
+    message: `${name}: is sent ${value.length} times; send it once`,
+  })
 }
 
 /** The fault of a field; its name may come before a path within it, as in `assets.0`. */

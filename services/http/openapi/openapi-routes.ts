@@ -1,8 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { jsonSchemaTransform } from 'fastify-type-provider-zod'
+import { sendPublic } from '../send-public.ts'
 import { type DescribedRoute, type OpenApiDocument, openApiDocument } from './openapi-document.ts'
-import { anyObject, operationsOf } from './operation.ts'
+import { anyObject, operationsOf, revalidated } from './operation.ts'
 
 export interface OpenApiOptions {
   readonly version: string
@@ -30,21 +31,21 @@ export async function useOpenApi(
       return jsonSchemaTransform({ ...route, schema: schemas })
     },
   })
-  let made: { readonly url: string; readonly document: OpenApiDocument } | undefined
+  let made: { readonly url: string; readonly document: OpenApiDocument; readonly text: string } | undefined
   // The address is known once the server listens, and does not change after that.
-  const document = (): OpenApiDocument => {
+  const described = () => {
     const url = publicUrl()
-    if (made?.url !== url) {
-      const raw = app.swagger() as Parameters<typeof openApiDocument>[0]
-      made = { url, document: openApiDocument(raw, { version, publicUrl: url, routes }) }
-    }
-    return made.document
+    if (made?.url === url) return made
+    const raw = app.swagger() as Parameters<typeof openApiDocument>[0]
+    const document = openApiDocument(raw, { version, publicUrl: url, routes })
+    made = { url, document, text: JSON.stringify(document) }
+    return made
   }
   const operation = operationsOf({ tag: 'service' })('openApi', 'This description, as OpenAPI 3.1', {
-    answers: { 200: { description: 'The document', content: { 'application/json': anyObject } } },
+    ...revalidated('The document', 'application/json', anyObject),
   })
-  app.get('/openapi.json', { schema: { operation } }, async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=300').send(document()),
+  app.get('/openapi.json', { schema: { operation } }, async (request, reply) =>
+    sendPublic(request, reply, 'application/json; charset=utf-8', described().text),
   )
-  return document
+  return () => described().document
 }

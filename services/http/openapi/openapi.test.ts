@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -77,6 +78,20 @@ const nodesOf = (value: unknown): JsonObject[] => {
 }
 
 describe('GET /openapi.json', () => {
+  test('is made once: the same bytes with a validator, compressed for those who take it, and 304', async () => {
+    const ask = (headers: Record<string, string>) => app.inject({ url: '/openapi.json', headers })
+    const plain = await ask({})
+    const packed = await ask({ 'accept-encoding': 'br, gzip' })
+    expect(gunzipSync(packed.rawPayload).toString()).toBe(plain.body)
+    expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 5)
+    for (const { headers } of [plain, packed]) {
+      const again = await ask({ 'if-none-match': String(headers.etag) })
+      expect([again.statusCode, again.body]).toEqual([304, ''])
+    }
+    for (const coding of ['zstd', 'gzip;q=0', 'identity, gzip;q=0.5'])
+      expect((await ask({ 'accept-encoding': coding })).headers['content-encoding']).toBeUndefined()
+  })
+
   test('names the version, the address and the dialect', () => {
     expect(document).toMatchObject({
       openapi: '3.1.0',

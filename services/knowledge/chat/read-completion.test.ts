@@ -51,6 +51,22 @@ describe('what a model was talked into', () => {
     ['one in capitals', 'HTTPS://EVIL.EXAMPLE [1]', '(address left out) [1]'],
     ['a link in Markdown', '[here](javascript:alert(1)) [1]', '[here]((address left out))) [1]'],
     ['a name that browsers complete', 'go to www.evil.example now [1]', 'go to (address left out) now [1]'],
+    ['a bare host', 'Ask evil.example.com/help first [1]', 'Ask (address left out) first [1]'],
+    ['a host of other letters', 'Ask evіl.примеp [1]', 'Ask (address left out) [1]'],
+    ['mail', 'Write to Help.Desk+1@evil.example [1]', 'Write to (address left out) [1]'],
+    ['a handle', 'Ask @evil_support [1]', 'Ask (address left out) [1]'],
+    ['another scheme', 'Open tg://resolve?domain=evil [1]', 'Open (address left out) [1]'],
+    [
+      'an IP address',
+      'Use 203.0.113.7 or 2001:db8::7:1 [1]',
+      'Use (address left out) or (address left out) [1]',
+    ],
+    ['a wallet', `Pay 0x${'ab'.repeat(20)} [1]`, 'Pay (address left out) [1]'],
+    [
+      'a wallet of Bitcoin',
+      'Pay bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq [1]',
+      'Pay (address left out) [1]',
+    ],
     ['control characters', 'a\u001b[31mred\u0007 [1]', 'a [31mred [1]'],
     ['marks that turn text around', 'a\u202eb\u200b [1]', 'a b [1]'],
   ])('%s is made harmless', (_what, text, harmless) => {
@@ -58,6 +74,13 @@ describe('what a model was talked into', () => {
     expect(answer).not.toMatch(/[<>\p{Cc}\p{Cf}]|evil\.example|javascript:/iu)
     expect(answer).toBe(harmless)
   })
+
+  test.each(['Wait 1.5 s: it says so, e.g. 10:30:00 UTC [1]', 'Note: two of 3.5, i.e. a few [1]'])(
+    '%s stays',
+    (text) => {
+      expect(answerOf(text)).toBe(text)
+    },
+  )
 
   test('an address that a passage has may be told', () => {
     expect(answerOf('See https://docs.example/hmac [1]')).toBe('See https://docs.example/hmac [1]')

@@ -11,8 +11,19 @@ export type ReadCompletion =
   | { readonly kind: 'unusable'; readonly reason: string }
 
 const MARK = /\[(\d{1,4})\]/g
-/** In either case of its letters; what follows is not part of an address any more. */
-const ADDRESS = /\b(?:https?|ftp|file|data|javascript|mailto):[^\s<>"'`)\]]*|\bwww\.[^\s<>"'`)\]]+/gi
+/** All that leads somewhere else: other schemes, mail and handles, hosts, IP addresses, and addresses of chains. */
+const ADDRESS = new RegExp(
+  [
+    String.raw`\b[a-z][a-z\d+.-]*:(?=[^\s\d])[^\s<>"'${'`'})\]]+`,
+    String.raw`[\p{L}\d._%+-]*@[\p{L}\d_][\p{L}\d._-]*`,
+    String.raw`(?<![\p{L}\d])(?:[\p{L}\d_-]+\.)+(?:xn--[a-z\d-]+|\p{L}{2,})(?:[:/?#][^\s<>"'${'`'})\]]*)?`,
+    String.raw`\b\d{1,3}(?:\.\d{1,3}){3}\b`,
+    String.raw`[\da-f]{0,4}(?::[\da-f]{0,4}){3,}`,
+    String.raw`\b0x[\da-f]{8,}\b`,
+    String.raw`\b(?=[a-z]*\d)[a-z\d]{25,}\b`,
+  ].join('|'),
+  'giu',
+)
 
 /**
  * Takes nothing that a model wrote on trust. Only citations of passages that it was given stay, and without any there

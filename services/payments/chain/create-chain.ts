@@ -32,7 +32,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
   const flights = createSingleFlight<bigint>()
 
   const askBalance = async (payer: Hex): Promise<bigint> => {
-    const balance = await limited(() =>
+    const balance = await limited(payer, () =>
       node.ask('the balance of a payer', (client) =>
         client.readContract({
           address: node.on.usdc,
@@ -75,7 +75,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       if (balance < least) return { balance, isNonceUsed: false, hasCode: false }
       const name = `${payer} ${nonce}`
       // Asked in one moment, and so in one request.
-      const [isUsed, hasCode] = await limited(() =>
+      const [isUsed, hasCode] = await limited(payer, () =>
         Promise.all([usedNonces.get(name) ?? isNonceUsed(key), codes.get(payer) ?? askCode(payer)]),
       )
       if (isUsed) usedNonces.set(name, true)

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { UncollectableReason } from '../../../contracts/payment-events.ts'
+import { PaymentUncollectable, type UncollectableReason } from '../../../contracts/payment-events.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { paymentRefusedError, type X402Reason } from '../refusal.ts'
 import { isServable, type Payment } from '../state/payment-state.ts'
@@ -36,14 +37,28 @@ export async function awaitSettlement(
   }
 }
 
+/** Gives up a claim that nobody waits for any more, unless its answer has left or something may have been sent for it. */
+export async function abandonClaim(
+  { stream }: Payment,
+  { log, newId }: Pick<AwaitSettlementOptions, 'log'> & { readonly newId: () => string },
+): Promise<void> {
+  const loaded = await log.load(stream)
+  if (loaded === undefined) return
+  const { paymentId, isServedFirst, state, attempts } = loaded.payment
+  if (isServedFirst || state !== 'owed' || attempts > 0) return
+  const data = { paymentId, reason: 'abandoned' as const, detail: 'its caller has gone before it was sent' }
+  const meta = { correlationId: loaded.correlationId, causationId: paymentId, actor: 'calls' }
+  // Where the settler was quicker, it is settled.
+  await log.append(stream, [newEvent(PaymentUncollectable, { id: newId(), data, meta })], loaded.revision)
+}
+
 /** @throws ServiceError `payment_refused` */
 function settled(payment: Payment): Payment | undefined {
   if (isServable(payment)) return payment
   if (payment.state !== 'uncollectable') return undefined
   const reason = payment.reason as UncollectableReason
-  // If the settler refused it or never answered, the authorization may have been used all the same.
   const charged =
-    reason === 'refused'
+    reason === 'unclear'
       ? `Whether anything was charged is not known here: look up the authorization on the chain, and ask the operator with the id ${payment.paymentId}.`
       : 'Nothing was charged.'
   throw paymentRefusedError(
@@ -59,6 +74,8 @@ const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
   blacklisted: 'invalid_transaction_state',
   contract_account: 'invalid_exact_evm_payload_signature',
   refused: 'unexpected_settle_error',
+  abandoned: 'unexpected_settle_error',
+  unclear: 'unexpected_settle_error',
 }
 
 const pendingError = ({ state }: Payment): ServiceError =>

@@ -9,6 +9,8 @@ const has = (balance: bigint) => ({ funds: { balance, isAll: true } })
 /** As a facilitator says it: enough for one payment. */
 const enoughFor = (balance: bigint) => ({ funds: { balance, isAll: false } })
 const usual: ClaimTerms = { rail: 'direct', value: 20_000n, mustSettleFirst: false, ...has(10n ** 12n) }
+/** So many wait when the room that is left is for payers with none. */
+const KEPT = LIMITS.claimsWaiting - Math.floor(LIMITS.claimsWaiting / LIMITS.placesKeptShare)
 const served = (isServedFirst: boolean) => ({ kind: 'take', isServedFirst })
 const refused = (why: string) => ({ kind: 'refuse', why })
 
@@ -57,6 +59,13 @@ describe('a claim', () => {
       { rail: 'gateway' },
       refused('all'),
     ],
+    [
+      'of a payer with another that waits is refused where the room is left for others',
+      { waiting: 1, waitingOfAll: KEPT },
+      { rail: 'gateway' },
+      refused('all'),
+    ],
+    ['of a payer with none is not', { waitingOfAll: KEPT }, { rail: 'gateway' }, served(false)],
   ])('%s', (_, exposure, terms, expected) => {
     expect(decideClaim({ ...nothing, ...exposure }, { ...usual, ...terms }, caps)).toEqual(expected)
   })

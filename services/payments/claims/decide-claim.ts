@@ -47,7 +47,7 @@ export type ClaimDecision =
  * Whether an answer may leave before its money is there. A payer is trusted as far as its cap and what it is known to
  * have reach, and not at all while it has a debt, or while all payers owe as much as they may. The gateway's rail is
  * settled first: only what it has settled is guaranteed. What is settled first costs no money and some work, so its
- * number is bounded, and all that a payer has promised counts against what it has.
+ * number is bounded, some of it is left for payers with none, and all that a payer has promised counts against what it has.
  */
 export function decideClaim(exposure: Exposure, terms: ClaimTerms, caps: ClaimCaps): ClaimDecision {
   const { rail, value, mustSettleFirst, funds } = terms
@@ -62,6 +62,7 @@ export function decideClaim(exposure: Exposure, terms: ClaimTerms, caps: ClaimCa
     exposure.total + value <= caps.total
   if (isServedFirst) return { kind: 'take', isServedFirst }
   if (exposure.waiting >= LIMITS.claimsWaitingPerPayer) return { kind: 'refuse', why: 'payer' }
-  if (exposure.waitingOfAll >= LIMITS.claimsWaiting) return { kind: 'refuse', why: 'all' }
+  const kept = exposure.waiting === 0 ? 0 : Math.floor(LIMITS.claimsWaiting / LIMITS.placesKeptShare)
+  if (exposure.waitingOfAll >= LIMITS.claimsWaiting - kept) return { kind: 'refuse', why: 'all' }
   return { kind: 'take', isServedFirst }
 }

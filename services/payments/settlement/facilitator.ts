@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { meaningOf } from './facilitator-codes.ts'
 import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
 
@@ -15,7 +16,11 @@ export type FacilitatorVerdict =
   | { readonly kind: 'pending'; readonly transaction: string }
   /** The authorization was used before: perhaps by itself, at an earlier request. */
   | { readonly kind: 'used'; readonly reason: string }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | {
+      readonly kind: 'refused'
+      readonly why: 'insufficient_funds' | 'refused'
+      readonly reason: string
+    }
   /** No answer, or none that can be read: it may have settled. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
@@ -31,6 +36,11 @@ export interface Facilitator {
   verify(payment: ForwardedPayment, signal: AbortSignal): Promise<FacilitatorOpinion>
   /** Never rejects for what the facilitator does. */
   settle(claim: ForwardedPayment, signal: AbortSignal): Promise<FacilitatorVerdict>
+  /**
+   * The gateway's name of the transfer that an authorization was used for, by nonce, payer, recipient and amount;
+   * undefined where it shows none. Never rejects for what the gateway does.
+   */
+  findTransfer(claim: ForwardedPayment, signal: AbortSignal): Promise<string | undefined>
   /** Asks what it can settle. @returns why it cannot be used, or undefined */
   problem(signal: AbortSignal): Promise<string | undefined>
 }
@@ -52,6 +62,21 @@ const verdictSchema = z.object({
   transaction: z.string().max(128).nullish(),
   errorReason: z.string().max(1_000).nullish(),
 })
+
+/** The same of the gateway's list of transfers. One that has failed is none. */
+const transfersSchema = z.object({
+  transfers: z.array(
+    z.object({
+      id: z.string().min(1).max(128),
+      status: z.string(),
+      fromAddress: z.string(),
+      toAddress: z.string(),
+      amount: z.string(),
+      nonce: z.string().optional(),
+    }),
+  ),
+})
+const TRANSFERRED: ReadonlySet<string> = new Set(['received', 'batched', 'confirmed', 'completed'])
 
 /** The same of an answer of /verify. */
 const opinionSchema = z.object({ isValid: z.boolean(), invalidReason: z.string().max(1_000).nullish() })
@@ -89,45 +114,58 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
   const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
 
   return {
-    async verify(payment, signal) {
-      try {
+    verify: (payment, signal) =>
+      answeredOr<FacilitatorOpinion>(unknownBecause, async () => {
         const body = facilitatorRequest(on, payment, publicUrl())
-        const { status, json } = await limited(() => request('POST', '/verify', body, signal))
+        const { status, json } = await limited(payment.payer, () => request('POST', '/verify', body, signal))
         return opinionOf(status, json)
-      } catch (error) {
-        if (!isServiceError(error)) throw error
-        return { kind: 'unknown', reason: bounded(error.message) }
-      }
-    },
-    async settle(claim, signal) {
-      try {
+      }),
+    settle: (claim, signal) =>
+      answeredOr<FacilitatorVerdict>(unknownBecause, async () => {
         const answer = await request('POST', '/settle', facilitatorRequest(on, claim, publicUrl()), signal)
         return verdictOf(answer.status, answer.json)
-      } catch (error) {
-        if (!isServiceError(error)) throw error
-        return { kind: 'unknown', reason: bounded(error.message) }
-      }
-    },
-    async problem(signal) {
-      try {
-        const { status, json } = await request('GET', '/supported', undefined, signal)
-        if (status === 401 || status === 403) return `the facilitator refuses our credential (HTTP ${status})`
-        if (status !== 200) return `the facilitator answers HTTP ${status} to /supported`
-        return z.object({ kinds: z.array(z.unknown()) }).safeParse(json).success
-          ? undefined
-          : 'the facilitator does not say what it supports'
-      } catch (error) {
-        if (!isServiceError(error)) throw error
-        return error.message
-      }
-    },
+      }),
+    findTransfer: (claim, signal) =>
+      answeredOr<string | undefined>(
+        () => undefined,
+        async () => {
+          const sought = new URLSearchParams({ nonce: claim.nonce, from: claim.payer, to: claim.payTo })
+          const { json } = await request('GET', `/transfers?${sought.toString()}`, undefined, signal)
+          return transferOf(claim, json)
+        },
+      ),
+    problem: (signal) =>
+      answeredOr<string | undefined>(
+        (reason) => reason,
+        async () => {
+          const { status, json } = await request('GET', '/supported', undefined, signal)
+          if (status === 401 || status === 403)
+            return `the facilitator refuses our credential (HTTP ${status})`
+          if (status !== 200) return `the facilitator answers HTTP ${status} to /supported`
+          return z.object({ kinds: z.array(z.unknown()) }).safeParse(json).success
+            ? undefined
+            : 'the facilitator does not say what it supports'
+        },
+      ),
   }
 }
 
-/**
- * Reads a verdict, which an answer of any status may hold. Reasons are free text: those about a transfer that is under
- * way or was done before are recognised, all others are refusals.
- */
+const unknownBecause = (reason: string) => ({ kind: 'unknown', reason: bounded(reason) }) as const
+
+/** Asks a facilitator. No answer is no error, but something that stands for it. */
+async function answeredOr<Answer>(
+  otherwise: (reason: string) => Answer,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isServiceError(error)) throw error
+    return otherwise(error.message)
+  }
+}
+
+/** Reads a verdict, which an answer of any status may hold. A text that is no known code may be about money that has moved. */
 export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
   const read = verdictSchema.safeParse(json)
   if (!read.success)
@@ -139,14 +177,26 @@ export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
     return { kind: 'unknown', reason: 'the facilitator says settled, and names no transaction' }
   }
   const reason = bounded(errorReason ?? `HTTP ${status} without a reason`)
-  if (/settlement_pending/i.test(reason)) {
-    return named === '' ? { kind: 'unknown', reason } : { kind: 'pending', transaction: named }
-  }
-  if (/nonce.*used|used.*nonce|used or cancell?ed/i.test(reason)) return { kind: 'used', reason }
-  if (status >= 500 || /unexpected|duplicate|transaction_state|transaction_failed|timeout/i.test(reason)) {
-    return { kind: 'unknown', reason }
-  }
-  return { kind: 'refused', reason }
+  const kind = meaningOf(reason)?.kind
+  if (kind === 'pending' && named !== '') return { kind, transaction: named }
+  if (kind === 'used') return { kind, reason }
+  if (status >= 500 || kind === undefined || kind === 'pending') return { kind: 'unknown', reason }
+  return { kind: 'refused', why: kind, reason }
+}
+
+/** The name of the transfer in a gateway's list that is the one of a payment. */
+function transferOf({ nonce, payer, payTo, value }: ForwardedPayment, json: unknown): string | undefined {
+  const read = transfersSchema.safeParse(json)
+  const isSame = (one: string | undefined, other: string): boolean =>
+    one?.toLowerCase() === other.toLowerCase()
+  return read.data?.transfers.find(
+    (found) =>
+      TRANSFERRED.has(found.status) &&
+      isSame(found.nonce, nonce) &&
+      isSame(found.fromAddress, payer) &&
+      isSame(found.toAddress, payTo) &&
+      found.amount === String(value),
+  )?.id
 }
 
 /** Reads an opinion, which an answer of any status may hold. A fault of its own says nothing of the payer. */

@@ -3,8 +3,11 @@ import type { PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { transferCall } from '../chain/transfer-call.ts'
 import type { ClaimData } from '../loaded-payment.ts'
+import type { Payment } from '../state/payment-state.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { referenceFacilitator } from '../testing/chain/reference-facilitator.ts'
 import {
@@ -12,12 +15,15 @@ import {
   type ScriptedFacilitator,
   startScriptedFacilitator,
 } from '../testing/chain/scripted-facilitator.ts'
-import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
 import { randomNonce, signAuthorization } from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 import { createFacilitator, type Facilitator } from './facilitator.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
+const USED: FacilitatorAct = { json: { success: false, errorReason: 'nonce_already_used' } }
+const EMPTY: FacilitatorAct = { json: { success: false, errorReason: 'insufficient_balance' } }
+const UNLISTED: FacilitatorAct = { json: { success: false, errorReason: 'refused: invalid nonce' } }
 const publicUrl = (): string => 'https://signals.example.com'
 
 const servers: ScriptedFacilitator[] = []
@@ -98,14 +104,32 @@ describe('a facilitator without a node', () => {
     const settler = await world.start({ facilitator: facilitator.client })
     await world.until(stream, 'unknown')
     expect(settler.health()).toMatchObject({ unknown: 1, open: 1 })
-    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'refused' })
+    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'unclear' })
     const last = (await world.history(stream)).at(-1)
     expect((last as { data: { detail: string } }).data.detail).toMatch(
       /look it up by hand.*nonce_already_used/,
     )
   })
 
-  test('what it refuses is tried again, without filling the log', async () => {
+  test.each<[string, readonly FacilitatorAct[], string]>([
+    ['refused before', [{ json: { success: false, errorReason: 'insufficient_funds' } }, 'hang'], 'unclear'],
+    ['asked for the first time', ['hang'], 'unclear'],
+  ])('what was %s, asked for and not answered before a crash is looked up by hand', async (_, acts, why) => {
+    const facilitator = await acting(...acts)
+    const world = aWorld()
+    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 2)
+    const stream = await world.claim({ payer: somebody(), value: 20_000n, validBefore })
+    await world.start({ facilitator: facilitator.client })
+    await expect.poll(() => facilitator.settled.length).toBe(acts.length)
+    await world.stop()
+    const after = aWorld({ store: world.store })
+    const refusing = await acting({ json: { success: false, errorReason: 'insufficient_funds' } })
+    await after.start({ facilitator: refusing.client, timing: { ...QUICK, patienceMs: 0 } })
+    expect(await after.until(stream, 'uncollectable')).toMatchObject({ reason: why })
+    expect(refusing.settled.length).toBeGreaterThan(0)
+  })
+
+  test('what it refuses is tried again, and each request is in the log before it', async () => {
     const facilitator = await acting({
       status: 400,
       json: { success: false, errorReason: 'insufficient_funds' },
@@ -116,8 +140,8 @@ describe('a facilitator without a node', () => {
     await world.start({ facilitator: facilitator.client })
     expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'insufficient_funds' })
     expect(facilitator.settled.length).toBeGreaterThan(3)
-    const failed = (await typesOf(world, stream)).filter((type) => type === 'SettlementFailed')
-    expect(failed.length).toBeLessThan(facilitator.settled.length)
+    const types = await typesOf(world, stream)
+    expect(types.filter((type) => type === 'SettlementRequested')).toHaveLength(facilitator.settled.length)
   })
 })
 
@@ -154,21 +178,37 @@ describe('the gateway', () => {
     const world = aWorld()
     const stream = await claimAt(world)
     await world.start({ gateway: gateway.client })
-    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'refused' })
+    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'insufficient_funds' })
   })
 
-  test('whose first answer was lost has credited what it then calls used', async () => {
-    const gateway = await acting('cut', { json: { success: false, errorReason: 'nonce_already_used' } })
-    const world = aWorld()
-    const stream = await claimAt(world)
-    await world.start({ gateway: gateway.client })
-    expect((await world.until(stream, 'final')).transaction).toMatch(/^0x[0-9a-f]{64}$/)
-    const fresh = await acting({ json: { success: false, errorReason: 'nonce_already_used' } })
-    const other = aWorld()
-    const second = await claimAt(other)
-    await other.start({ gateway: fresh.client })
-    await other.until(second, 'uncollectable')
-  })
+  test.each<[string, readonly FacilitatorAct[], JsonObject, Payment['state']]>([
+    ['is the transfer of this payment', ['cut', USED], {}, 'final'],
+    ['is the transfer, whose money is missing for the next', ['cut', EMPTY], {}, 'final'],
+    ['is not found', ['cut', USED], { nonce: HASH }, 'unknown'],
+    ['is for somebody else', ['cut', USED], { toAddress: HASH.slice(0, 42) }, 'unknown'],
+    ['is from somebody else', ['cut', USED], { fromAddress: HASH.slice(0, 42) }, 'unknown'],
+    ['is of less', ['cut', USED], { amount: '10000' }, 'unknown'],
+    ['has failed', ['cut', USED], { status: 'failed' }, 'unknown'],
+    ['is not found after a refusal that proves nothing', ['cut', EMPTY], { nonce: HASH }, 'unknown'],
+    ['is not looked for where the first word is that it is used', [USED], {}, 'uncollectable'],
+    ['is not looked for after a text that is no code', ['cut', UNLISTED], { nonce: HASH }, 'unknown'],
+  ])(
+    'whose answer was lost is paid by a transfer that it shows alone: it %s',
+    async (_, acts, wrong, end) => {
+      const gateway = await acting(...acts)
+      const world = aWorld()
+      const stream = await claimAt(world)
+      const [claimed] = await world.history(stream)
+      const { payer, payTo, value, nonce } = (claimed as ServiceEvent).data as ClaimData
+      const ours = { fromAddress: payer, toAddress: payTo, amount: value, nonce, status: 'received' }
+      gateway.transfers.push({ id: 'c1f0-transfer', ...ours, ...wrong })
+      await world.start({ gateway: gateway.client })
+      const payment = await world.until(stream, end)
+      if (end === 'final') expect(payment.transaction).toBe('c1f0-transfer')
+      if (end === 'unknown') await expect.poll(() => gateway.settled.length).toBeGreaterThan(4)
+      expect(await world.payment(stream)).toMatchObject({ state: end })
+    },
+  )
 })
 
 describe.skipIf(missingChain !== undefined)(`a facilitator beside a node ${missingChain ?? ''}`, () => {

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
-import { decideSettlement, type SettlementStep } from './decide-settlement.ts'
+import { type Arrival, decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { Facilitator, FacilitatorVerdict } from './facilitator.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 import type { SettlementFact } from './settlement-log.ts'
@@ -20,21 +20,37 @@ export interface ForwardedSettlementOptions extends Pick<Clock, 'now'> {
 
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
 
+/** Whether an earlier request may have moved the money: it had no clear answer, or none that was recorded. */
+const isInDoubt = ({ wasInDoubt, payment }: LoadedPayment): boolean => wasInDoubt || payment.state !== 'owed'
+
 /**
  * Settles by asking a facilitator. Asking again is safe, since the authorization works once; so an attempt whose
- * answer is missing is repeated, after the chain was asked where there is one. What a facilitator refuses is taken
- * for unpaid only as long as the chain does not say otherwise.
+ * answer is missing is repeated, after the chain or the gateway's list of transfers was asked where there is one. What
+ * a facilitator refuses is taken for unpaid only where no earlier request is in doubt.
  */
 // oxlint-disable-next-line max-lines-per-function -- each step of a payment reads what the facilitator said in the one before
 export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   const { facilitator, settler, chain, queue, timing, now } = options
+  const credited = (transaction: string): Arrival => ({
+    transaction,
+    blockNumber: null,
+    blockHash: null,
+    by: settler,
+  })
 
   /** Decides before each request to the facilitator; `send` means to make it. */
-  async function look(loaded: LoadedPayment): Promise<SettlementStep> {
+  async function look(loaded: LoadedPayment, signal: AbortSignal): Promise<SettlementStep> {
     const { payment, authorization } = loaded
     const isOnRail = (payment.rail === 'gateway') === (settler === 'gateway')
     assert(isOnRail, 'each rail has its own settler', payment.rail)
-    if (chain === undefined) return lookWithoutChain(loaded, now(), timing.graceMs)
+    if (chain === undefined) {
+      const found =
+        settler === 'gateway' && isInDoubt(loaded)
+          ? await facilitator.findTransfer(loaded.claim, signal)
+          : undefined
+      if (found === undefined) return lookWithoutChain(loaded, now(), timing.graceMs)
+      return { kind: 'confirm', arrival: credited(found) }
+    }
     const [blockTime, outcome] = await Promise.all([
       chain.blockTime(),
       chain.outcomeOf(authorization, payment.claimedAtMs),
@@ -48,19 +64,23 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   }
 
   async function ask(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
-    const wasInDoubt = loaded.payment.state !== 'owed'
-    const attempt = loaded.payment.attempts + 1
-    // That it may have been used is in the log before it can have been, once: a refusal that comes again and again
-    // for a whole day must not fill the log.
-    const begun = loaded.wasForwarded
+    const { state, attempts } = loaded.payment
+    // The log has each request that may move money before it is sent. While the outcome of an earlier one is unknown, it
+    // says no less, and a gateway that stays away for days does not fill it.
+    const isNoted = state === 'unknown' || state === 'broadcast'
+    const begun = isNoted
       ? loaded
-      : await queue.record(loaded, [{ type: 'SettlementRequested', data: { attempt, settler } }], signal)
+      : await queue.record(
+          loaded,
+          [{ type: 'SettlementRequested', data: { attempt: attempts + 1, settler } }],
+          signal,
+        )
     if (begun === undefined) return
-    assert(begun.wasForwarded, 'the log knows of a request before the facilitator has it', loaded.stream)
+    assert(begun.payment.state !== 'owed', 'the log knows of a request before it is sent', loaded.stream)
     const verdict = await facilitator.settle(begun.claim, signal)
     // A request that was cut off by the end of this process has an answer that nobody has seen.
     if (signal.aborted) return
-    await take(begun, verdict, wasInDoubt, signal)
+    await take(begun, verdict, isInDoubt(loaded), signal)
   }
 
   async function take(
@@ -75,9 +95,11 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
       case 'pending':
         return onItsWay(loaded, verdict.transaction, signal)
       case 'used':
-        return used(loaded, verdict.reason, wasInDoubt, signal)
       case 'refused':
-        return refused(loaded, verdict.reason, signal)
+        // A refusal after a request in doubt may be of what that request has used; only the transfer itself tells.
+        if (wasInDoubt || (verdict.kind === 'used' && settler === 'facilitator'))
+          return unknown(loaded, verdict.reason, signal)
+        return refused(loaded, verdict, signal)
       case 'unknown':
         return unknown(loaded, verdict.reason, signal)
     }
@@ -85,18 +107,14 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
 
   async function settled(loaded: LoadedPayment, name: string, signal: AbortSignal): Promise<void> {
     if (settler === 'gateway') {
-      return queue.confirm(
-        loaded,
-        { transaction: name, blockNumber: null, blockHash: null, by: settler },
-        signal,
-      )
+      return queue.confirm(loaded, credited(name), signal)
     }
     const transaction = name.toLowerCase()
     if (!TRANSACTION_HASH.test(transaction)) {
       return unknown(loaded, `the facilitator says settled, in what is no transaction: ${name}`, signal)
     }
     if (chain === undefined) {
-      return queue.confirm(loaded, { transaction, blockNumber: null, blockHash: null, by: settler }, signal)
+      return queue.confirm(loaded, credited(transaction), signal)
     }
     // It says so; the chain is asked, at once.
     const attempt = loaded.payment.attempts
@@ -105,7 +123,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     const isNews = loaded.payment.transaction !== transaction
     const noted = isNews ? await queue.record(loaded, facts, signal) : loaded
     if (noted === undefined) return
-    const step = await look(noted)
+    const step = await look(noted, signal)
     if (step.kind === 'confirm') await queue.confirm(noted, step.arrival, signal)
   }
 
@@ -122,30 +140,14 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     await queue.record(loaded, facts, signal)
   }
 
-  async function used(
+  async function refused(
     loaded: LoadedPayment,
-    reason: string,
-    wasInDoubt: boolean,
+    { why, reason }: { readonly why?: 'insufficient_funds' | 'refused'; readonly reason: string },
     signal: AbortSignal,
   ): Promise<void> {
-    if (settler === 'facilitator') return unknown(loaded, reason, signal)
-    // The authorization names us as its receiver, and the gateway was asked before and gave no answer we know of:
-    // that request has credited it. It has told no name for the transfer, so the authorization's own stands for it.
-    if (wasInDoubt) return settled(loaded, loaded.authorization.nonce, signal)
-    return queue.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
-  }
-
-  async function refused(loaded: LoadedPayment, reason: string, signal: AbortSignal): Promise<void> {
-    if (settler === 'gateway')
-      return queue.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
-    const isShort = /insufficient/i.test(reason)
-    // What an earlier request has begun may still arrive; otherwise it is given up when nobody waits for it.
-    const isOver = now() - loaded.payment.claimedAtMs >= timing.patienceMs
-    if (isOver && !loaded.wasInDoubt && loaded.broadcasts.length === 0) {
-      const why = isShort ? 'insufficient_funds' : 'refused'
-      return queue.uncollectable(loaded, { reason: why, detail: reason }, signal)
-    }
-    return queue.refused(loaded, settler, isShort ? 'insufficient_funds' : `refused: ${reason}`, signal)
+    const isOver = settler === 'gateway' || now() - loaded.payment.claimedAtMs >= timing.patienceMs
+    if (isOver) return queue.uncollectable(loaded, { reason: why ?? 'refused', detail: reason }, signal)
+    return queue.refused(loaded, settler, why === 'insufficient_funds' ? why : `refused: ${reason}`, signal)
   }
 
   async function unknown(loaded: LoadedPayment, text: string, signal: AbortSignal): Promise<void> {
@@ -163,7 +165,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     async work(stream: string, signal: AbortSignal): Promise<void> {
       const loaded = await queue.load(stream, settler === 'gateway' ? 'gateway' : 'direct', signal)
       if (loaded === undefined) return
-      const step = await look(loaded)
+      const step = await look(loaded, signal)
       switch (step.kind) {
         case 'send':
           return ask(loaded, signal)
@@ -180,18 +182,14 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
 }
 
 /** Without a node, this machine's clock decides when an authorization has ended, after a grace period. */
-function lookWithoutChain(
-  { payment, authorization, lastReason, wasInDoubt }: LoadedPayment,
-  now: number,
-  graceMs: number,
-): SettlementStep {
+function lookWithoutChain(loaded: LoadedPayment, now: number, graceMs: number): SettlementStep {
+  const { payment, authorization, lastReason } = loaded
   if (now <= Number(authorization.validAfter) * 1_000) return { kind: 'wait' }
   if (now < payment.validBeforeS * 1_000 + graceMs) return { kind: 'send' }
-  // A refusal after a request without an answer may be of what that request has used.
-  if (payment.state !== 'owed' || wasInDoubt) {
+  if (isInDoubt(loaded)) {
     const named = payment.transaction === null ? '' : ` ${payment.transaction}`
-    const detail = `ended without a clear answer${named}; look it up by hand, no node is configured. The newest: ${lastReason ?? 'none'}`
-    return { kind: 'uncollectable', reason: 'refused', detail }
+    const detail = `ended without a clear answer${named}; look it up by hand. The newest: ${lastReason ?? 'none'}`
+    return { kind: 'uncollectable', reason: 'unclear', detail }
   }
   const reason = lastReason === 'insufficient_funds' ? 'insufficient_funds' : 'expired'
   return { kind: 'uncollectable', reason, detail: `the newest refusal: ${lastReason ?? 'none'}` }

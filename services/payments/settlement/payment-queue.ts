@@ -62,20 +62,46 @@ export function createPaymentQueue(options: PaymentQueueOptions) {
     STAGES.map((stage) => [stage, { schedule: createPaymentSchedule(), added: createWakeSignal(), seen: 0 }]),
   ) as Record<Stage, { schedule: PaymentSchedule; added: WakeSignal; seen: number }>
 
+  /** Open payments of a payer in a stage, in the order in which they came to it; what is answered holds up no caller. */
+  const lines = new Map<string, Set<Entry>>()
+  const lineOf = ({ stage, payment: { payer, isServedFirst } }: Entry): string =>
+    `${stage} ${isServedFirst} ${payer}`
+
   function plan(entry: Entry, at: number): void {
     entry.isPlanned = true
     entry.at = at
-    // One that the token refuses comes behind those that can be settled, however many there are of it.
-    stages[entry.stage].schedule.put(entry.payment.stream, at, isPayable(entry.payment) ? 'first' : 'later')
+    // A payer has one payment in front. One that the token refuses comes behind those that can be settled. Both hold
+    // however many there are of them.
+    const [front] = lines.get(lineOf(entry)) ?? []
+    const isFirst = entry === front && isPayable(entry.payment)
+    stages[entry.stage].schedule.put(entry.payment.stream, at, isFirst ? 'first' : 'later')
     stages[entry.stage].added.notify()
+  }
+
+  function enter(entry: Entry, at: number): void {
+    const line = lines.get(lineOf(entry)) ?? new Set()
+    lines.set(lineOf(entry), line.add(entry))
+    plan(entry, at)
+  }
+
+  /** A payment leaves its stage. Only a payer whose money came has the next one in front: others would cost nothing. */
+  function leave(entry: Entry): void {
+    stages[entry.stage].schedule.delete(entry.payment.stream)
+    const line = lines.get(lineOf(entry))
+    line?.delete(entry)
+    if (line?.size === 0) lines.delete(lineOf(entry))
+    const [next] = line ?? []
+    if (next?.isPlanned === true && entry.payment.state === 'confirmed') plan(next, next.at)
   }
 
   /**
    * How long a new payment is left alone. A client that lost its answer sends the same payment again within seconds, and
-   * until the settlement nobody else can have read it. A caller that waits for the settlement has no answer to lose.
+   * until the settlement nobody else can have read it. A caller that waits for the settlement has no answer to lose, and
+   * comes before those that were answered and are due for no longer than a request waits.
    */
   function restOf({ isServedFirst, state, claimedAtMs }: Payment): number {
-    if (!isServedFirst || state !== 'owed') return 0
+    if (state !== 'owed') return 0
+    if (!isServedFirst) return -LIMITS.settlementWaitMs
     return Math.min(timing.restMs, Math.max(0, claimedAtMs + timing.restMs - now()))
   }
 
@@ -84,7 +110,10 @@ export function createPaymentQueue(options: PaymentQueueOptions) {
     const { stream } = payment
     const entry = entries.get(stream)
     if (!isOpen(payment)) {
-      if (entry !== undefined) stages[entry.stage].schedule.delete(stream)
+      if (entry !== undefined) {
+        entry.payment = payment
+        leave(entry)
+      }
       entries.delete(stream)
       return false
     }
@@ -92,7 +121,7 @@ export function createPaymentQueue(options: PaymentQueueOptions) {
     if (entry === undefined) {
       const added = { payment, stage, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
       entries.set(stream, added)
-      plan(added, elapsed() + restOf(payment))
+      enter(added, elapsed() + restOf(payment))
       return true
     }
     const wasPayable = isPayable(entry.payment)
@@ -101,10 +130,10 @@ export function createPaymentQueue(options: PaymentQueueOptions) {
       if (entry.isPlanned && wasPayable !== isPayable(payment)) plan(entry, entry.at)
       return true
     }
-    stages[entry.stage].schedule.delete(stream)
+    leave(entry)
     entry.stage = stage
     entry.failures = 0
-    plan(entry, elapsed())
+    enter(entry, elapsed())
     return false
   }
 
@@ -248,6 +277,7 @@ export function createPaymentQueue(options: PaymentQueueOptions) {
     clear(): void {
       for (const [stream, { stage }] of entries) stages[stage].schedule.delete(stream)
       entries.clear()
+      lines.clear()
     },
   }
   return queue

@@ -43,6 +43,7 @@ function counting(): Facilitator & { readonly asked: string[] } {
       return { kind: 'settled', transaction: HASH }
     },
     verify: async () => ({ kind: 'valid' }),
+    findTransfer: async () => undefined,
     problem: async () => undefined,
   }
 }
@@ -147,7 +148,9 @@ test('a facilitator with ever other words does not fill the log', async () => {
       now += 1_000
       const reason = `request ${answers.length} came to nothing`
       answers.push(reason)
-      return { kind: answers.length % 2 === 0 ? 'refused' : 'unknown', reason }
+      return answers.length % 2 === 0
+        ? { kind: 'refused', why: 'refused', reason }
+        : { kind: 'unknown', reason }
     },
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
@@ -161,7 +164,7 @@ test('a facilitator with ever other words does not fill the log', async () => {
   // A refusal after an answer that was missing may be of what that request has used.
   now += 1_000_000
   while ((await world.payment(stream)).state !== 'uncollectable') await goOn()
-  expect(await world.payment(stream)).toMatchObject({ reason: 'refused' })
+  expect(await world.payment(stream)).toMatchObject({ reason: 'unclear' })
 })
 
 test('a facilitator that cannot be used starts all the same, and health says why', async () => {

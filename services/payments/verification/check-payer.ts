@@ -7,8 +7,9 @@ import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { KnownFunds } from '../claims/decide-claim.ts'
 import type { VerifiedPayment } from '../payments.ts'
-import { paymentRefusedError, X402_REASONS, type X402Reason } from '../refusal.ts'
+import { paymentRefusedError } from '../refusal.ts'
 import type { Facilitator } from '../settlement/facilitator.ts'
+import { meaningOf } from '../settlement/facilitator-codes.ts'
 
 export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
   /** Undefined where no node is configured. */
@@ -62,7 +63,7 @@ export function createPayerCheck({ chain, facilitator, gateway, now, elapsed, si
         isForCallers: true,
       })
     }
-    const reason = reasonFor(verdict.reason)
+    const reason = meaningOf(verdict.reason)?.reason ?? 'unexpected_verify_error'
     const refusal = paymentRefusedError(reason, `The facilitator refuses the payment: ${verdict.reason}.`)
     // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
     if (reason === 'insufficient_funds') refused.set(key, refusal)
@@ -141,14 +142,4 @@ function createLookBudget(elapsed: () => number): () => boolean {
     budget = { left: left >= 1 ? left - 1 : left, at }
     return left >= 1
   }
-}
-
-/** Facilitators have words of their own beside those of the specification. */
-function reasonFor(words: string): X402Reason {
-  const known = X402_REASONS.find((reason) => reason === words)
-  if (known !== undefined) return known
-  if (/insufficient/i.test(words)) return 'insufficient_funds'
-  if (/nonce|used/i.test(words)) return 'invalid_transaction_state'
-  if (/signature/i.test(words)) return 'invalid_exact_evm_payload_signature'
-  return 'unexpected_verify_error'
 }

@@ -1,20 +1,38 @@
-/** Does so much at a time; what is more waits for its turn. */
-export type ConcurrencyLimit = <Value>(work: () => Promise<Value>) => Promise<Value>
+/** Does so much at a time; what is more waits, and its owners take turns. */
+export type ConcurrencyLimit = <Value>(owner: string, work: () => Promise<Value>) => Promise<Value>
 
 /** @param most pieces of work under way */
 export function createConcurrencyLimit(most: number): ConcurrencyLimit {
   let free = most
-  const waiting: (() => void)[] = []
-  return async (work) => {
+  /** By owner; the one whose turn is next comes first. */
+  const waiting = new Map<string, (() => void)[]>()
+
+  /** The slot goes from hand to hand, so that nobody who comes just now takes it first. */
+  function passOn(): void {
+    const [next] = waiting
+    if (next === undefined) {
+      free += 1
+      return
+    }
+    const [owner, [begin, ...others]] = next
+    waiting.delete(owner)
+    if (others.length > 0) waiting.set(owner, others)
+    begin?.()
+  }
+
+  return async (owner, work) => {
     if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
+    else {
+      await new Promise<void>((resolve) => {
+        const own = waiting.get(owner)
+        if (own === undefined) waiting.set(owner, [resolve])
+        else own.push(resolve)
+      })
+    }
     try {
       return await work()
     } finally {
-      // The place goes from hand to hand, so that nobody who comes just now takes it first.
-      const next = waiting.shift()
-      if (next === undefined) free += 1
-      else next()
+      passOn()
     }
   }
 }

@@ -14,6 +14,8 @@ export interface ScriptedFacilitator {
   readonly url: string
   /** Bodies that came to /settle, and the credential that each came with. */
   readonly settled: { readonly body: JsonObject; readonly authorization: string | undefined }[]
+  /** The transfers that a gateway's search finds; a test adds them. */
+  readonly transfers: JsonObject[]
   close(): Promise<void>
 }
 
@@ -22,6 +24,7 @@ export async function startScriptedFacilitator(
   act: (body: JsonObject, count: number) => Promise<FacilitatorAct> | FacilitatorAct,
 ): Promise<ScriptedFacilitator> {
   const settled: ScriptedFacilitator['settled'] = []
+  const transfers: JsonObject[] = []
   const send = (response: ServerResponse, status: number, text: string): void => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(text)
   }
@@ -33,6 +36,7 @@ export async function startScriptedFacilitator(
   ) {
     if (url.endsWith('/supported')) return send(response, 200, JSON.stringify({ kinds: [] }))
     if (url.endsWith('/verify')) return send(response, 200, JSON.stringify({ isValid: true }))
+    if (url.includes('/transfers?')) return send(response, 200, JSON.stringify({ transfers }))
     const body = JSON.parse(text) as JsonObject
     settled.push({ body, authorization })
     const what = await act(body, settled.length - 1)
@@ -56,6 +60,7 @@ export async function startScriptedFacilitator(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/x402`,
     settled,
+    transfers,
     async close() {
       server.closeAllConnections()
       server.close()
