@@ -147,25 +147,8 @@ describe('a body that an endpoint refuses for good', () => {
       // One probe, which asks for as long again.
       await world.time.pass(HOUR_MS, 10_000)
       expect(world.posts).toHaveLength(before + 1)
-      // Its owner knows better.
-      await world.say('busy', 'SubscriptionPaused', { reason: 'by its owner' })
-      await world.say('busy', 'SubscriptionResumed', { from: 'cursor', after: null })
-      await world.time.pass(10_000)
-      expect(world.posts.length).toBeGreaterThan(before + 1)
     },
   )
-
-  test('uses up its attempts while the endpoint is degraded, and is given up', async () => {
-    refusing(() => true)
-    await world.subscribe('picky')
-    await world.start()
-    await world.verdicts(5)
-    await world.time.pass(24 * HOUR_MS, 60_000)
-    const { open, counts } = await world.deliveries('picky')
-    expect(open.size).toBe(0)
-    expect(counts.exhausted).toBe(5)
-    expect(world.sequences('picky')).toHaveLength(50)
-  })
 
   test('is one of those that wait for an endpoint to come back: the others arrive', async () => {
     let isAway = false
