@@ -59,6 +59,8 @@ export const deliveryAttemptSchema = z.object({
   bodySha256: sha256.nullable(),
   /** When it is tried again; null where it is not. */
   nextAt: timeMs.nullable(),
+  /** Until when the endpoint asked to be left alone; null where it did not. */
+  notBefore: timeMs.nullable(),
 })
 
 export type DeliveryAttempt = z.infer<typeof deliveryAttemptSchema>
@@ -76,6 +78,8 @@ export const openDeliverySchema = z.object({
 
 export type OpenDelivery = z.infer<typeof openDeliverySchema>
 
+const postsSchema = z.object({ from: timeMs, count: z.int().nonnegative() })
+
 /** Everything a process must know to go on with a subscription. */
 export const deliveryStateSchema = z.object({
   /** Every delivery numbered below the cursor is finished or in `open`. */
@@ -92,6 +96,10 @@ export const deliveryStateSchema = z.object({
   /** Attempts since the newest success, and when the first of them was. */
   failuresInARow: z.int().nonnegative(),
   firstFailureAt: timeMs.nullable(),
+  /** Until when the endpoint asked to be left alone; null where it did not, or has taken one since. */
+  notBefore: timeMs.nullable(),
+  /** POSTs in the newest minute, and in the newest UTC day, that had one: since when, and how many. */
+  posts: z.object({ minute: postsSchema, day: postsSchema }),
   counts: z.object({
     delivered: z.int().nonnegative(),
     /** Attempts, not deliveries. */

@@ -256,6 +256,8 @@ export const LIMITS = {
   /** Codes sent to one mailbox in a window that is half as long as they are good for: who gets none has one. */
   signInsPerMailbox: 3,
   signInMailboxMs: 900_000,
+  /** Codes sent in a day to one mailbox whose address has no account. */
+  signInsPerStranger: 10,
   /** Codes sent to one mailbox for one client address in an hour. */
   signInsPerMailboxAndAddress: 5,
   /** Sign-in mails in an hour; past it only those with an account are sent one, up to twice as many. */
@@ -476,8 +478,14 @@ export const LIMITS = {
   secretOverlapMaxMs: 604_800_000,
   /** Secrets that sign one delivery: the newest, and older ones whose overlap has not ended. */
   webhookSecretsSigning: 10,
-  /** Test deliveries of one account in a minute, and subscriptions that it may create in an hour. */
+  /** POSTs of a free account in a minute, and in a UTC day, tests included; paid plans have more by `PLAN_LIMITS`. */
+  webhookPostsPerMinute: 120,
+  webhookPostsPerDay: 3_000,
+  /** POSTs of all free accounts together to one host in a minute. */
+  webhookPostsPerHost: 600,
+  /** Test deliveries of one account in a minute, and in a day; and subscriptions that it may create in an hour. */
   webhookTestsPerMinute: 10,
+  webhookTestsPerDay: 100,
   webhookCreationsPerHour: 100,
   /** Tests and new subscriptions at one host in a minute, over all accounts. */
   webhookUnaskedPerHost: 60,
@@ -497,6 +505,8 @@ export const LIMITS = {
   webhookBaseUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
   webhookScanEvents: 20_000,
+  /** The same for one page of attempts: the next goes on, so that other accounts come in between. */
+  webhookListEvents: 3_000,
   /** Series whose newest call is remembered for subscriptions to changes. */
   webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */

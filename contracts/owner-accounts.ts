@@ -1,4 +1,5 @@
 import type { Origin } from './event.ts'
+import type { Tier } from './plans.ts'
 
 /** An account between one erasure and the next: whose key a text is sealed under. */
 export interface Subject {
@@ -69,6 +70,8 @@ export interface OwnerAccounts {
     /** Slots of the account before it was erased: these subscriptions are to be removed. */
     readonly former: readonly SubscriptionSlot[]
   }>
+  /** The plan at this moment; free for one that is not open. */
+  tier(accountId: string): Promise<Tier>
   /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends where all waiting is ended. */
   erasedAccounts(): AsyncIterable<string>
 }

@@ -10,12 +10,14 @@ export interface PlanLimits {
   readonly callsPerWindow: number
   /** Tool calls in one UTC day; null where only the window counts. */
   readonly callsPerDay: number | null
+  /** POSTs of webhooks, as a multiple of those of a free account (`LIMITS.webhookPostsPerMinute`, `…PerDay`). */
+  readonly webhookPosts: number
 }
 
 export const PLAN_LIMITS: Readonly<Record<Tier, PlanLimits>> = {
-  free: { callsPerWindow: 200, callsPerDay: 100 },
-  starter: { callsPerWindow: 10_000, callsPerDay: null },
-  pro: { callsPerWindow: 100_000, callsPerDay: null },
+  free: { callsPerWindow: 200, callsPerDay: 100, webhookPosts: 1 },
+  starter: { callsPerWindow: 10_000, callsPerDay: null, webhookPosts: 10 },
+  pro: { callsPerWindow: 100_000, callsPerDay: null, webhookPosts: 30 },
 }
 
 /** Days that a paid plan lasts. */

@@ -62,7 +62,9 @@ export const subscriptionAnswerSchema = z.object({
   secrets_signing: sequence.describe(
     'Secrets that sign each delivery: more than one while a rotation overlaps',
   ),
-  warnings: z.array(z.string()).describe('What of the filter can never send anything'),
+  warnings: z
+    .array(z.string())
+    .describe('Why its deliveries wait at the moment; what of the filter can never send anything'),
 })
 
 export type SubscriptionAnswer = z.infer<typeof subscriptionAnswerSchema>

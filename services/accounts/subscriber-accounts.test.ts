@@ -67,6 +67,15 @@ describe('what is sealed for an account', () => {
   })
 })
 
+test('a plan is seen for as long as it lasts', async () => {
+  const { accountId } = await world.signIn(process.accounts, EMAIL)
+  const tiers = [await subscribers.tier(accountId)]
+  await process.accounts.startPlan(accountId, { tier: 'starter', source: 'operator' }, ORIGIN)
+  tiers.push(await subscribers.tier(accountId))
+  world.now += 31 * 86_400_000
+  expect([...tiers, await subscribers.tier(accountId)]).toEqual(['free', 'starter', 'free'])
+})
+
 describe('slots', () => {
   test('are never more than the plan allows, however many processes take them at once', async () => {
     const { accountId } = await process.accounts.createKey({}, { label: '' }, ORIGIN)

@@ -1,5 +1,6 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
+import { planAt } from '../../projections/index.ts'
 import type { LogUse } from '../log/append-until-known.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
@@ -50,6 +51,9 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Ow
         current: slots.filter((slot) => slot.generation === generation),
         former: slots.filter((slot) => slot.generation !== generation),
       }
+    },
+    async tier(accountId) {
+      return planAt((await log.load(accountId)).plans, now())?.tier ?? 'free'
     },
     async *erasedAccounts() {
       // Followed from where the read model was before it was looked at, so that none falls in between.

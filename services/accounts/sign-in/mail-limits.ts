@@ -1,6 +1,6 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Cache, Count } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
@@ -37,9 +37,10 @@ export interface MailLimitsOptions extends Pick<Clock, 'now'> {
 export const mailboxOf = (email: string): string => email.replace(/\+[^@]*(?=@)/, '')
 
 /**
- * Three counts, the narrowest first, so that a mail that one refuses uses up nothing of the next: mails to a mailbox
- * for one client; mails to a mailbox, in a window half as long as a code is valid, so that a refused owner still holds a
- * valid code; and mails in an hour. Past the hourly limit, which raises an alarm, only owners of accounts are sent mail.
+ * Counts, the narrowest first, so that a mail that one refuses uses up nothing of the next: mails to a mailbox for one
+ * client; mails to a mailbox, in a window half as long as a code is valid, so that a refused owner still holds a valid
+ * code; mails in a day to a mailbox without an account; and mails in an hour. Past the hourly limit, which raises an
+ * alarm, only owners of accounts are sent mail.
  */
 export function createMailLimits({ cache, now, idOf, report, onMail }: MailLimitsOptions): AdmitMail {
   const fallback = createMemoryCache({ now })
@@ -71,6 +72,8 @@ export function createMailLimits({ cache, now, idOf, report, onMail }: MailLimit
     return (
       (await isWithin('sign-in-pair', `${mailbox} ${client}`, HOUR_MS, LIMITS.signInsPerMailboxAndAddress)) &&
       (await isWithin('sign-in-mailbox', mailbox, LIMITS.signInMailboxMs, LIMITS.signInsPerMailbox)) &&
+      // Nobody there may have asked for any; an owner is never cut off.
+      (hasAccount || (await isWithin('sign-in-day', mailbox, DAY_MS, LIMITS.signInsPerStranger))) &&
       (await isWithinHour(hasAccount))
     )
   }

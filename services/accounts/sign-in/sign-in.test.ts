@@ -177,6 +177,18 @@ describe('signing in', () => {
     await world.signIn(accounts, 'victim-1049@example.com')
   })
 
+  test('writes to a mailbox without an account only so often in a day, and to an owner as often as it lasts', async () => {
+    await world.signIn(accounts, 'owner@example.com')
+    const ask = async (email: string): Promise<number> => {
+      world.mails.length = 0
+      for (let hour = 0; hour < 8; hour++, world.now += HOUR_MS)
+        for (let n = 0; n < 3; n++) await accounts.requestSignIn(from(email, `net-${hour}-${n}`), ORIGIN)
+      return world.mails.length
+    }
+    expect(await ask('stranger@example.com')).toBe(LIMITS.signInsPerStranger)
+    expect(await ask('owner@example.com')).toBe(24)
+  })
+
   test('is limited also while the cache that processes share is away', async () => {
     const away = { increment: () => Promise.reject(new ServiceError('cache_unavailable')) }
     const { accounts: alone } = await world.start({ cache: away })

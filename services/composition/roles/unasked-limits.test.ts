@@ -47,14 +47,23 @@ test('an account creates so many subscriptions in an hour', async () => {
   expect(await taken(1, 'creation', 'ada', VICTIM)).toBe(1)
 })
 
-test('a host gets so many of all accounts together, by whatever port and path, and others go on', async () => {
+test('an account sends so many tests in a day', async () => {
+  const { clock, taken } = limits()
+  let sent = 0
+  for (; clock.now < 1_200_000; clock.now += 60_000) sent += await taken(10, 'test', 'ada', VICTIM)
+  expect(sent).toBe(LIMITS.webhookTestsPerDay)
+})
+
+test('a host gets one of each account, and so many of all together, by whatever port and path; others go on', async () => {
   const { taken } = limits()
   let sent = 0
   for (let account = 0; account < 20; account++) {
     sent += await taken(2, 'creation', `account ${account}`, VICTIM)
     sent += await taken(10, 'test', `account ${account}`, `https://VICTIM.example.com:8443/${account}`)
   }
-  expect(sent).toBe(LIMITS.webhookUnaskedPerHost)
+  expect(sent).toBe(20 + LIMITS.webhookUnaskedPerHost)
+  expect(await taken(2, 'creation', 'a new one', VICTIM)).toBe(1)
+  expect(await taken(2, 'test', 'another new one', VICTIM)).toBe(1)
   expect(await taken(1, 'test', 'somebody else', 'https://bot.example.org/')).toBe(1)
 })
 

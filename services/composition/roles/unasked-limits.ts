@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { createAttemptLimiter } from '../../accounts/index.ts'
 import type { Cache } from '../../runtime/cache/cache.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
@@ -15,9 +15,9 @@ export interface UnaskedLimitsOptions {
 }
 
 /**
- * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account and by host over all
- * accounts, also after the subscriptions are gone. While nothing can be counted none is taken: neither is pressing, and
- * the one it would hit has not asked for it.
+ * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account, and beyond the first of each
+ * account by host over all accounts, also after the subscriptions are gone. While nothing can be counted none is taken:
+ * neither is pressing, and the one it would hit has not asked for it.
  */
 export function createUnaskedLimits({
   cache,
@@ -40,9 +40,17 @@ export function createUnaskedLimits({
     test: limiter('webhook-test', 'by your account', LIMITS.webhookTestsPerMinute, MINUTE_MS),
     creation: limiter('webhook-new', 'by your account', LIMITS.webhookCreationsPerHour, HOUR_MS),
   }
+  const byDay = limiter('webhook-test-day', 'by your account', LIMITS.webhookTestsPerDay, DAY_MS)
   const byHost = limiter('webhook-host', 'at this host', LIMITS.webhookUnaskedPerHost, MINUTE_MS)
   return async (what, accountId, url) => {
     await byAccount[what].take(accountId)
-    if (hasHostLimit) await byHost.take(new URL(url).hostname)
+    if (what === 'test') await byDay.take(accountId)
+    if (!hasHostLimit) return
+    const { hostname } = new URL(url)
+    const { count } = await cache.increment(`webhook-turn:${idOf('webhook-turn', accountId, hostname)}`, {
+      ttlMs: MINUTE_MS,
+    })
+    // The first of each account is always taken, so that those who send many keep nobody else from the host.
+    if (count > 1) await byHost.take(hostname)
   }
 }

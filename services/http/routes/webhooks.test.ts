@@ -80,6 +80,23 @@ describe('a subscription over HTTP', () => {
     expect((await edge.ask('GET', '/api/webhooks?status=all')).body).toMatchObject({ webhooks: [] })
   })
 
+  test('says why its deliveries wait, and until when, wherever it is shown', async () => {
+    const [first, second] = [await edge.createId(), await edge.createId()]
+    const day = edge.now - (edge.now % 86_400_000)
+    await edge.recordPosts(first, LIMITS.webhookPostsPerDay)
+    const path = `/api/webhooks/${second}`
+    const until = new Date(day + 86_400_000).toISOString()
+    const warnings = [
+      `Your account has made its 2900 deliveries of this day: what is left waits, and goes on at ${until}.`,
+    ]
+    expect((await edge.ask('GET', path)).body).toMatchObject({ warnings })
+    expect((await edge.ask('GET', '/api/webhooks')).body).toMatchObject({
+      webhooks: [{ warnings }, { warnings }],
+    })
+    edge.now = day + 86_400_000
+    expect((await edge.ask('GET', path)).body).toMatchObject({ warnings: [] })
+  })
+
   test('takes another address and a rate, and shows them', async () => {
     const path = `/api/webhooks/${(await edge.create({ max_per_second: 20 })).body.id}`
     expect((await edge.ask('GET', path)).body).toMatchObject({ url: URL, max_per_second: 20 })

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { CursorMoved } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { accounts as accountsProjection } from '../../../projections/index.ts'
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
@@ -68,6 +71,8 @@ export interface WebhookEdge {
   ): Promise<{ status: number; headers: Record<string, unknown>; body: Body }>
   create(payload?: object, headers?: Record<string, string>): ReturnType<WebhookEdge['ask']>
   createId(): Promise<string>
+  /** Writes down how many POSTs a subscription has had today. */
+  recordPosts(subscriptionId: string, today: number): Promise<void>
   issueKey(email: string): Promise<IssuedKey & { readonly accountId: string }>
   /** Everything in the log, as text. */
   text(): string
@@ -189,6 +194,26 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     ask,
     create,
     createId: async () => (await create()).body.id,
+    async recordPosts(subscriptionId: string, today: number) {
+      const from = now() - (now() % 86_400_000)
+      const delivered = {
+        cursor: { after: 'start', sequence: 1 },
+        open: [],
+        finishedAbove: [],
+        movedBy: null,
+        recoveredBy: null,
+        lastAttemptAt: null,
+        lastSuccessAt: null,
+        failuresInARow: 0,
+        firstFailureAt: null,
+        notBefore: null,
+        posts: { minute: { from, count: 0 }, day: { from, count: today } },
+        counts: { delivered: today, failed: 0, exhausted: 0, skipped: 0 },
+      }
+      const data = { subscriptionId, token: 1, state: delivered }
+      const event = newEvent(CursorMoved, { id: parts.newId(), data, meta: ORIGIN })
+      await parts.store.append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+    },
     text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data])),
     async close() {
       ending.abort()

@@ -122,7 +122,11 @@ export class DeliveryJournal {
     return this.#push(undefined, (from) =>
       from.failuresInARow === 0
         ? undefined
-        : planSnapshot(from, { ...from, failuresInARow: 0, firstFailureAt: null }, this.#options),
+        : planSnapshot(
+            from,
+            { ...from, failuresInARow: 0, firstFailureAt: null, notBefore: null },
+            this.#options,
+          ),
     )
   }
 

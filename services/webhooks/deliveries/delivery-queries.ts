@@ -71,7 +71,7 @@ async function listAttempts(
   let looked = 0
   let last: Place | undefined
   for await (const recorded of deliveriesBackwards(store, subscriptionId, before?.revision)) {
-    if (looked++ === LIMITS.webhookScanEvents || rows.length === most)
+    if (looked++ === LIMITS.webhookListEvents || rows.length === most)
       return { rows, next: formatPlace(last) }
     const attempts = recorded.type === 'DeliveriesAttempted' ? recorded.data.attempts : []
     const { revision } = recorded

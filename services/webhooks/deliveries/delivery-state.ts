@@ -8,6 +8,7 @@ import type { Revision } from '../../../contracts/event.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../state/subscription-state.ts'
+import { NO_POSTS, withPost } from './posts.ts'
 import { placeIn } from './prepare-delivery.ts'
 
 export type DeliveryEvent = Extract<
@@ -52,6 +53,8 @@ export const initialDeliveries = ({ startAfter }: Pick<Subscription, 'startAfter
   lastSuccessAt: null,
   failuresInARow: 0,
   firstFailureAt: null,
+  notBefore: null,
+  posts: NO_POSTS,
   counts: { delivered: 0, failed: 0, exhausted: 0, skipped: 0 },
   sinceSnapshot: 0,
 })
@@ -104,6 +107,8 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
   lastSuccessAt: state.lastSuccessAt,
   failuresInARow: state.failuresInARow,
   firstFailureAt: state.firstFailureAt,
+  notBefore: state.notBefore,
+  posts: state.posts,
   counts: state.counts,
 })
 
@@ -182,24 +187,30 @@ function openAfter(
 function statistics(
   before: Deliveries,
   attempts: readonly DeliveryAttempt[],
-): Pick<Deliveries, 'counts' | 'lastAttemptAt' | 'lastSuccessAt' | 'failuresInARow' | 'firstFailureAt'> {
-  let { lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt } = before
+): Pick<
+  Deliveries,
+  'counts' | 'posts' | 'notBefore' | 'lastAttemptAt' | 'lastSuccessAt' | 'failuresInARow' | 'firstFailureAt'
+> {
+  let { lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt, posts, notBefore } = before
   const counts = { ...before.counts }
-  for (const { result, at } of attempts) {
+  for (const { result, at, notBefore: asked } of attempts) {
     counts[result === 'exhausted' ? 'failed' : result] += 1
     if (result === 'exhausted') counts.exhausted += 1
     if (result === 'skipped') continue
     lastAttemptAt = Math.max(lastAttemptAt ?? 0, at)
+    posts = withPost(posts, at)
     if (result === 'delivered') {
       lastSuccessAt = Math.max(lastSuccessAt ?? 0, at)
       failuresInARow = 0
       firstFailureAt = null
+      notBefore = null
     } else {
       failuresInARow += 1
       firstFailureAt ??= at
+      notBefore = asked ?? notBefore
     }
   }
-  return { counts, lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt }
+  return { counts, posts, notBefore, lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt }
 }
 
 const behind = (above: ReadonlyMap<number, Position>, sequence: number): ReadonlyMap<number, Position> =>

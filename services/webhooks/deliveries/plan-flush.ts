@@ -141,7 +141,7 @@ export function planMove(
   if (withMove(from, { moved }) === from) return undefined
   const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
     const place = { ...placeIn(delivery), attempt: delivery.attempt }
-    const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null }
+    const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null, notBefore: null }
     const skipped = { ...place, ...nothingSent, at: now, durationMs: 0, reason: 'cursor_moved' }
     return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }
   })

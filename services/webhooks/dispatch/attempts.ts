@@ -1,5 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
+import type { Allowance } from './allowance.ts'
 import { type AttemptRecorder, createAttemptRecorder } from './attempt-recorder.ts'
 import { createAttemptRoom } from './attempt-room.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -12,15 +13,19 @@ const MOST_UNDER_WAY = 1_024
 /** The tail waits for endpoints as quick as this that wait only for their turn; slower ones fall behind. */
 const SWIFT_MS = 100
 
+export interface AttemptsOptions extends AttemptContext {
+  readonly allowance: Pick<Allowance, 'take'>
+}
+
 /** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
 export class Attempts {
-  readonly #options: AttemptContext
+  readonly #options: AttemptsOptions
   readonly #recorder: AttemptRecorder
   readonly #scheduler: Scheduler<Endpoint>
   #underWay = 0
   #turn: PromiseWithResolvers<void> | undefined
 
-  constructor(options: AttemptContext) {
+  constructor(options: AttemptsOptions) {
     const { elapsed, sleep, busy = () => 0 } = options
     this.#options = options
     this.#scheduler = new Scheduler(elapsed, createAttemptRoom(elapsed, busy))
@@ -44,13 +49,26 @@ export class Attempts {
     while (this.#underWay < MOST_UNDER_WAY) {
       const taken = this.#scheduler.take()
       if (taken === undefined) break
-      const item = taken.endpoint.take()
+      const item = this.#isHeld(taken.endpoint) ? undefined : taken.endpoint.take()
       if (item === undefined) this.#scheduler.done(taken)
       else this.#begin(taken, item)
       this.#scheduler.offer(taken.endpoint)
     }
     this.#turn?.resolve()
     this.#turn = undefined
+  }
+
+  /** Lets an endpoint wait where its owner, or its host, has had as much as it may. */
+  #isHeld(endpoint: Endpoint): boolean {
+    const { allowance, apply, directory, report } = this.#options
+    const waitMs = allowance.take(endpoint)
+    if (waitMs === 0) return false
+    apply(endpoint, { kind: 'held', waitMs })
+    // Its owner may buy a plan meanwhile.
+    Promise.resolve(directory.target(endpoint.state.subscription))
+      .then((target) => target && endpoint.sendsTo(target))
+      .catch(report)
+    return true
   }
 
   /** Whether a quick endpoint waits only for its turn: the tail waits for it then. */

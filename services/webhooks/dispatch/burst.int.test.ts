@@ -30,7 +30,9 @@ describe('more signals at once than an endpoint keeps in memory', () => {
         await world.time.sleep(takesMs, signal ?? new AbortController().signal)
         return answered(200)
       })
-      await world.subscribe(`many-${n}`, { filter: { assets: ['BTC'] } })
+      // As many accounts as their plans need for so many.
+      const accountId = anId(`owner ${n % 4}`)
+      await world.subscribe(`many-${n}`, { accountId, filter: { assets: ['BTC'] } })
     }
   }
 

@@ -2,6 +2,7 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { isToRecover } from '../deliveries/delivery-state.ts'
 import { findExhausted } from '../deliveries/read-deliveries.ts'
+import type { Allowance } from './allowance.ts'
 import type { Change } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -13,6 +14,7 @@ export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'recover' | 
 
 export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
+  readonly allowance: Pick<Allowance, 'knows'>
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
 }
 
@@ -46,9 +48,16 @@ const worksOf = (options: CarryOutOptions): Works => ({
   say: (endpoint, { change }) => say(options, endpoint, change),
 })
 
-async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+async function load(
+  { endpoints, deliveries, directory, allowance }: CarryOutOptions,
+  endpoint: Endpoint,
+): Promise<Input> {
   const subscription = await endpoints.newest(endpoint.state.subscription)
-  endpoint.knows(await deliveries.load(subscription))
+  const known = await deliveries.load(subscription)
+  endpoint.knows(known)
+  allowance.knows(endpoint, known.posts)
+  const target = await directory.target(subscription)
+  if (target !== undefined) endpoint.sendsTo(target)
   return { kind: 'loaded', subscription }
 }
 

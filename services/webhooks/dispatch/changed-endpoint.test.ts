@@ -149,6 +149,25 @@ describe('an endpoint that wants one after the other', () => {
     expect(firsts('bot')).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
+  test.each([['degraded'], ['recovered']])('has it of several that failed before, %s', async (how) => {
+    const fails = (): number => (how === 'degraded' ? 503 : 422)
+    let isWell = false
+    world.endpoint('bot', () => answered(isWell ? 200 : fails()))
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(6)
+    if (how === 'degraded') await seconds(25)
+    else await world.time.pass(60 * 3_600_000, 60_000)
+    const since = new Date(world.time.now()).getTime() - 60 * 3_600_000
+    await world.say('bot', 'EndpointChanged', { sealedUrl: 'https://bot.example.com/', sending: inOrder })
+    if (how === 'recovered') await world.say('bot', 'RecoveryRequested', { since })
+    else await seconds(25)
+    isWell = true
+    const before = world.posts.length
+    await world.time.pass(3_600_000, 1_000)
+    expect(world.sequences('bot').slice(before)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
   test('goes on after one that was given up', async () => {
     world.endpoint('bot', ({ sequence }) => answered(sequence === 2 ? 422 : 200))
     await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: inOrder })

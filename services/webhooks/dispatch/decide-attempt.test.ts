@@ -154,7 +154,7 @@ describe('the time of the next try', () => {
   test('of a probe is 10 s after it was degraded, then doubles up to 15 min', () => {
     const waits: number[] = []
     for (let at = NOW; waits.length < 8; ) {
-      const next = probeAt({ degradedAt: NOW, lastProbeAt: at, isGone: false, random: 0.5 })
+      const next = probeAt({ degradedAt: NOW, lastProbeAt: at, askedMs: 0, isGone: false, random: 0.5 })
       waits.push((next - at) / 1_000)
       at = next
     }
@@ -172,10 +172,16 @@ describe('the time of the next try', () => {
       change: Partial<Deliveries> = {},
       reason = 'timed out',
       now = early,
-    ) => nextAttemptAt({ state, stateSince: early, reason }, { open, lastAttemptAt, ...change }, now)
+    ) =>
+      nextAttemptAt(
+        { state, stateSince: early, reason },
+        { open, lastAttemptAt, notBefore: null, ...change },
+        now,
+      )
     expect(next('active')).toBe(NOW - 19_997)
     // The log does not hold by how much a probe is spread: the latest time is the one to be told.
     expect(next('degraded')).toBe(lastAttemptAt + 1.2 * 60_000)
+    expect(next('degraded', { notBefore: NOW + HOUR_MS })).toBe(NOW + HOUR_MS)
     expect(next('degraded', { lastAttemptAt: null })).toBe(NOW - 70_000 + 1.2 * 10_000)
     expect(next('degraded', {}, GONE_REASON)).toBe(lastAttemptAt + HOUR_MS)
     for (const silent of ['paused', 'disabled', 'stopped'] as const) expect(next(silent)).toBeNull()

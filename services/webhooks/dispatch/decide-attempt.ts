@@ -61,22 +61,30 @@ export function retryAt(failed: {
 
 /**
  * When a degraded endpoint is probed again: 10 s after it was degraded, then after as long as it has been so, which
- * doubles from probe to probe, up to 15 min. It follows from the log alone, so a restart goes on where it was.
+ * doubles from probe to probe, up to 15 min, and no earlier than it asked for. It follows from the log alone, so a
+ * restart goes on where it was.
  *
  * @param degradedAt Unix milliseconds, as is `lastProbeAt`: when it was tried last, before or after it was degraded
+ * @param askedMs for how long after that it asked to be left alone
  */
 export function probeAt(degraded: {
   readonly degradedAt: number
   readonly lastProbeAt: number
+  readonly askedMs: number
   readonly isGone: boolean
   readonly random: number
 }): number {
   const from = Math.max(degraded.degradedAt, degraded.lastProbeAt)
-  if (degraded.isGone) return from + GONE_AGAIN_MS
+  const asked = degraded.lastProbeAt + degraded.askedMs
+  if (degraded.isGone) return Math.max(asked, from + GONE_AGAIN_MS)
   const wait = Math.min(PROBE_LONGEST_MS, Math.max(PROBE_FIRST_MS, from - degraded.degradedAt))
   assert(wait >= PROBE_FIRST_MS && wait <= PROBE_LONGEST_MS, 'probes keep their distance', wait)
-  return from + jittered(wait, degraded.random)
+  return Math.max(asked, from + jittered(wait, degraded.random))
 }
+
+/** The time after the newest attempt in which an endpoint asked to be left alone. */
+export const askedMs = (deliveries: Pick<Deliveries, 'lastAttemptAt' | 'notBefore'> | undefined): number =>
+  Math.max(0, (deliveries?.notBefore ?? 0) - (deliveries?.lastAttemptAt ?? 0))
 
 /**
  * Latest time of the next attempt at an endpoint, by its log; now where that is overdue. Null without an open delivery,
@@ -84,14 +92,16 @@ export function probeAt(degraded: {
  */
 export function nextAttemptAt(
   { state, stateSince, reason }: Pick<Subscription, 'state' | 'stateSince' | 'reason'>,
-  { open, lastAttemptAt }: Pick<Deliveries, 'open' | 'lastAttemptAt'>,
+  deliveries: Pick<Deliveries, 'open' | 'lastAttemptAt' | 'notBefore'>,
   now: number,
 ): number | null {
+  const { open, lastAttemptAt } = deliveries
   if (open.size === 0 || (state !== 'active' && state !== 'degraded')) return null
   if (state === 'active') return Math.max(now, Math.min(...[...open.values()].map(({ nextAt }) => nextAt)))
   const probe = probeAt({
     degradedAt: stateSince,
     lastProbeAt: lastAttemptAt ?? stateSince,
+    askedMs: askedMs(deliveries),
     isGone: reason === GONE_REASON,
     random: 1,
   })
@@ -261,5 +271,6 @@ function nextTry(
   const { isCounted, attempts, at, random, outcome } = ended
   if (isCounted) return retryAt({ attempts, at, retryAfterMs: outcome.retryAfterMs, random })
   const { degradedAt = at, goneAt } = health
-  return probeAt({ degradedAt, lastProbeAt: at, isGone: goneAt !== undefined, random })
+  const { retryAfterMs = 0 } = outcome
+  return probeAt({ degradedAt, lastProbeAt: at, askedMs: retryAfterMs, isGone: goneAt !== undefined, random })
 }

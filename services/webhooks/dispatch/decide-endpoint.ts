@@ -49,6 +49,8 @@ const HANDLERS: Handlers<Input> = {
   recorded: afterRecording,
   undone: (state, { item }, now) => afterUndone(state, item, now),
   begun: (state, _, now) => rest({ ...state, isProbeDue: false }, now),
+  // Those of one owner wait for the same moment: chance says which of them is first.
+  held: (state, { waitMs }, now) => restFor(state, waitMs + now.random * 100, now),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -206,8 +208,10 @@ function afterSending(
 /** Leaves it alone until the next attempt may begin, as far apart as its owner wants them. */
 function rest(state: EndpointState, now: Situation): Decision {
   const { perSecond } = state.subscription.sending
-  if (perSecond === null) return act(state)
-  const restMs = 1_000 / perSecond
+  return perSecond === null ? act(state) : restFor(state, 1_000 / perSecond, now)
+}
+
+function restFor(state: EndpointState, restMs: number, now: Situation): Decision {
   const atMs = now.nowMs + restMs
   return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
 }

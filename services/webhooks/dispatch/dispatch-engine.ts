@@ -7,6 +7,7 @@ import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
+import { createAllowance } from './allowance.ts'
 import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createBackPressure } from './back-pressure.ts'
@@ -72,8 +73,11 @@ export class DispatchEngine {
     this.#journalOf = (endpoint: Endpoint) =>
       endpoint.own(() => deliveries.take(endpoint.state.subscription, endpoint.token, holder))
     this.#reader = new LogReader({ store, after, sink: this.#sink(), signal })
+    const share = (): number => Math.max(1, leases.held().length) / options.shards
+    const allowance = createAllowance({ now: options.now, elapsed: this.#elapsed, share })
     this.#attempts = new Attempts({
       ...options,
+      allowance,
       elapsed: this.#elapsed,
       journalOf: this.#journalOf,
       apply: (endpoint, input) => this.#apply(endpoint, input),
@@ -89,6 +93,7 @@ export class DispatchEngine {
     })
     this.#carryOut = createCarryOut({
       ...options,
+      allowance,
       endpoints: this.#endpoints,
       journalOf: this.#journalOf,
     })

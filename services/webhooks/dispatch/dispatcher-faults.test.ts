@@ -130,17 +130,25 @@ describe('a body that an endpoint refuses for good', () => {
     },
   )
 
-  test('uses up its attempts while the endpoint is degraded, and is given up', async () => {
-    refusing(() => true)
-    await world.subscribe('picky')
-    await world.start()
-    await world.verdicts(5)
-    await world.time.pass(24 * HOUR_MS, 60_000)
-    const { open, counts } = await world.deliveries('picky')
-    expect(open.size).toBe(0)
-    expect(counts.exhausted).toBe(5)
-    expect(world.sequences('picky')).toHaveLength(50)
-  })
+  test.each([429, 503])(
+    'is not probed before the time that it asks for with %s, also after a restart',
+    async (status) => {
+      await world.subscribe('busy')
+      world.endpoint('busy', () => answered(status, 2 * HOUR_MS))
+      const first = await world.start()
+      await world.verdicts(5)
+      await world.time.pass(60_000)
+      expect(await world.told('busy')).toContain('SubscriptionDegraded')
+      const before = world.posts.length
+      await first.stop()
+      await world.start()
+      await world.time.pass(2 * HOUR_MS - 90_000, 10_000)
+      expect(world.posts).toHaveLength(before)
+      // One probe, which asks for as long again.
+      await world.time.pass(HOUR_MS, 10_000)
+      expect(world.posts).toHaveLength(before + 1)
+    },
+  )
 
   test('is one of those that wait for an endpoint to come back: the others arrive', async () => {
     let isAway = false

@@ -1,3 +1,4 @@
+import type { Tier } from '../../../contracts/plans.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
@@ -13,6 +14,8 @@ import type { AttemptDecision } from './decide-attempt.ts'
 /** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {
   readonly url: string
+  /** Plan of its owner. */
+  readonly tier: Tier
   /** Newest first; all that sign now. */
   readonly secrets: readonly string[]
   /** Seals what the endpoint answered so that erasing the account makes it unreadable. */

@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { isToRecover } from '../deliveries/delivery-state.ts'
-import { probeAt } from './decide-attempt.ts'
+import { askedMs, probeAt } from './decide-attempt.ts'
 import {
   type Decision,
   type Effect,
@@ -101,6 +101,7 @@ export function scheduleProbe(state: EndpointState, now: Situation, inMs?: numbe
   const at = probeAt({
     degradedAt: Math.min(degradedAt, now.wallMs),
     lastProbeAt: Math.min(lastProbeAt, now.wallMs),
+    askedMs: askedMs(now.deliveries),
     isGone: goneAt !== undefined,
     random: now.random,
   })

@@ -56,7 +56,9 @@ const LONG_BEHIND_MS = 60_000
 export function countLongBehind(endpoints: Iterable<Endpoint>, nowMs: number): number {
   let count = 0
   for (const { state } of endpoints) {
-    const isBehind = state.subscription.state === 'active' && state.behindSinceMs !== undefined
+    // One that has to wait is behind by a limit.
+    const isGoing = state.subscription.state === 'active' && state.restsUntilMs === undefined
+    const isBehind = isGoing && state.behindSinceMs !== undefined
     if (isBehind && nowMs - state.behindSinceMs > LONG_BEHIND_MS) count += 1
   }
   return count

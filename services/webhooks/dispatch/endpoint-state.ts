@@ -25,7 +25,7 @@ export interface EndpointState {
   readonly phase: 'loading' | 'draining' | 'ready' | 'closed'
   readonly health: EndpointHealth
   readonly pace: Pace
-  /** Until when its owner wants the next attempt to wait; undefined where it may begin. */
+  /** Until when the next attempt waits, as its owner wants or as limits say; undefined where it may begin. */
   readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
@@ -79,6 +79,8 @@ export type Input =
   | { readonly kind: 'undone'; readonly item: EndpointItem }
   /** An attempt has begun at an endpoint that is degraded, or has a rate. */
   | { readonly kind: 'begun' }
+  /** It has to wait before its next attempt, for its owner or its host. */
+  | { readonly kind: 'held'; readonly waitMs: number }
   /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
@@ -207,5 +209,6 @@ export function nextToProbe(
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
   input?.kind === 'begun' ||
+  input?.kind === 'held' ||
   input?.kind === 'free' ||
   (input?.kind === 'recorded' && input.decision.change === undefined)

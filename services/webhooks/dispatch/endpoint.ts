@@ -1,11 +1,13 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Tier } from '../../../contracts/plans.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { type Deliveries, wasAttempted } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { decideEndpoint, sequenceOf } from './decide-endpoint.ts'
+import type { DeliveryTarget } from './dispatcher-options.ts'
 import {
   type Effect,
   type EndpointItem,
@@ -40,7 +42,8 @@ export class Endpoint implements Schedulable {
   #taking: Promise<DeliveryJournal> | undefined
   /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
   #loaded: Deliveries | undefined
-  #host: { readonly url: string; readonly origin: string } | undefined
+  #host: { readonly url: string; readonly origin: string; readonly hostname: string } | undefined
+  #tier: Tier = 'free'
   readonly #signals: QueuedSignals
   /** Sequences whose next try is due. */
   readonly #due = new Set<number>()
@@ -99,6 +102,16 @@ export class Endpoint implements Schedulable {
     return this.#host?.origin
   }
 
+  /** Its host without the port: that is what free accounts share. */
+  get hostname(): string | undefined {
+    return this.#host?.hostname
+  }
+
+  /** Plan of its owner, as far as it is known. */
+  get tier(): Tier {
+    return this.#tier
+  }
+
   get owner(): string {
     return this.#state.subscription.accountId
   }
@@ -145,8 +158,11 @@ export class Endpoint implements Schedulable {
     if (this.#journal === undefined) this.#loaded = deliveries
   }
 
-  sendsTo(url: string): void {
-    if (this.#host?.url !== url) this.#host = { url, origin: new URL(url).origin }
+  sendsTo({ url, tier }: Pick<DeliveryTarget, 'url' | 'tier'>): void {
+    this.#tier = tier
+    if (this.#host?.url === url) return
+    const { origin, hostname } = new URL(url)
+    this.#host = { url, origin, hostname }
   }
 
   situation(surroundings: Surroundings): Situation {
@@ -234,7 +250,7 @@ export class Endpoint implements Schedulable {
   #takeProbe(): EndpointItem | undefined {
     if (!this.#isProbeReady()) return undefined
     const isNews = isNewsTurn(this.#state) && this.queued > 0 && this.#hasRoomForNew()
-    const sequence = isNews ? undefined : nextToProbe(this.deliveries, this.#underWay)
+    const sequence = isNews ? undefined : (this.#firstOpen ?? nextToProbe(this.deliveries, this.#underWay))
     const matched = sequence === undefined ? this.#signals.shift() : undefined
     if (sequence === undefined && matched === undefined) return undefined
     return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
@@ -248,8 +264,14 @@ export class Endpoint implements Schedulable {
   #nextDue(): number | undefined {
     const [oldest] = this.#due
     if (!this.#isInOrder || oldest === undefined) return oldest
-    const first = Math.min(...(this.deliveries?.open.keys() ?? []))
+    const first = this.#firstOpen ?? Number.NaN
     return this.#underWay.size === 0 && this.#due.has(first) ? first : undefined
+  }
+
+  /** The first of all that wait for another try, where the endpoint wants order. */
+  get #firstOpen(): number | undefined {
+    const open = this.deliveries?.open
+    return this.#isInOrder && open !== undefined && open.size > 0 ? Math.min(...open.keys()) : undefined
   }
 
   /** Whether a signal that was not tried yet may be begun, with all that waits for another try. */

@@ -87,7 +87,7 @@ export async function runAttempt(
   const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
-  endpoint.sendsTo(target.url)
+  endpoint.sendsTo(target)
   return send(context, attempt, target, onSent)
 }
 
@@ -156,6 +156,7 @@ function attemptOf(
   },
 ): DeliveryAttempt {
   const { result, attempts, reason, nextAt } = ended.decision
+  const { retryAfterMs } = ended.outcome
   assert((result === 'failed') === (nextAt !== null), 'only what failed is tried again', result)
   assert((result === 'delivered') === (ended.detail === null), 'of what was taken no answer is kept', result)
   return {
@@ -169,5 +170,6 @@ function attemptOf(
     detail: ended.detail,
     bodySha256: prepared.bodySha256,
     nextAt,
+    notBefore: result === 'delivered' || retryAfterMs === undefined ? null : ended.at + retryAfterMs,
   }
 }

@@ -62,6 +62,7 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
           detail: null,
           bodySha256: 'a'.repeat(64),
           nextAt: null,
+          notBefore: null,
         },
       ],
     }

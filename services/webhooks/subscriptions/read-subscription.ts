@@ -1,9 +1,14 @@
 import { isServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
+import { reachedBy } from '../deliveries/posts.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
+
+export const READS_AT_ONCE = 4
 
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
@@ -15,6 +20,8 @@ export interface SubscriptionView {
   readonly deliveries: Deliveries
   /** When it was read, Unix milliseconds. */
   readonly at: number
+  /** The reason for which its deliveries wait, and until when, in words; undefined where nothing holds them. */
+  readonly held?: string | undefined
 }
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
@@ -45,6 +52,20 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
     deliveries,
     at: deps.now(),
   }
+}
+
+/** The reason for which all deliveries of an account wait: a limit. Undefined where it has reached none. */
+export async function heldOf(
+  { owners, deliveries, now }: SubscriptionDeps,
+  accountId: string,
+  all: readonly Subscription[],
+): Promise<string | undefined> {
+  const states = await mapConcurrently(all, READS_AT_ONCE, (one) => deliveries.load(one))
+  const posts = states.map((state) => state.posts)
+  const reached = reachedBy(posts, await owners.tier(accountId), now())
+  if (reached === undefined) return undefined
+  const { most, window, until } = reached
+  return `Your account has made its ${most} deliveries of this ${window}: what is left waits, and goes on at ${isoTime(until)}.`
 }
 
 /** The operator's view, without the address; after the account's erasure also without origin. */

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
+import type { Tier } from '../../../contracts/plans.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -60,9 +61,13 @@ function* pagesOf(index: SubscriptionIndex): Generator<readonly Subscription[], 
   } while (after !== undefined)
 }
 
+interface Opened extends OpenedSubscription {
+  readonly tier: Tier
+}
+
 export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: SubscriptionIndex
-  readonly owners: Pick<OwnerAccounts, 'openFor'>
+  readonly owners: Pick<OwnerAccounts, 'openFor' | 'tier'>
   /** Ends waiting for a read model that does not follow the log yet. */
   readonly signal: AbortSignal
 }
@@ -77,15 +82,18 @@ const FOLLOW_MS = 50
  */
 export function createSubscriptionDirectory(options: SubscriptionDirectoryOptions): SubscriptionDirectory {
   const { index, owners, now, sleep, signal } = options
-  const memory = new RecentMap<string, { readonly revision: number; readonly opened: OpenedSubscription }>(
+  const memory = new RecentMap<string, { readonly revision: number; readonly opened: Opened }>(
     LIMITS.webhookTargetsKept,
     { ttlMs: LIMITS.webhookTargetMs, now },
   )
 
-  async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
+  async function open(subscription: Subscription): Promise<Opened | undefined> {
     const { subscriptionId, revision } = subscription
     try {
-      const opened = await openSubscription(owners, subscription)
+      const opened = {
+        ...(await openSubscription(owners, subscription)),
+        tier: await owners.tier(subscription.accountId),
+      }
       memory.set(subscriptionId, { revision, opened })
       return opened
     } catch (error) {
@@ -95,8 +103,9 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
     }
   }
 
-  const targetOf = (opened: OpenedSubscription) => ({
+  const targetOf = (opened: Opened) => ({
     url: opened.url,
+    tier: opened.tier,
     secrets: signingAt(opened, now()),
     sealAnswer: opened.sealAnswer,
   })

@@ -476,6 +476,7 @@ async function recordAttempts(
       detail: null,
       bodySha256: 'a'.repeat(64),
       nextAt: null,
+      notBefore: null,
     }
     const cursor = { after: String(sequence), sequence: sequence + 1 }
     const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com' }

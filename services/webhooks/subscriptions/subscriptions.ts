@@ -20,7 +20,14 @@ import {
 import { filterWarnings } from './filter-warnings.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
 import { createOwnerMail } from './owner-mail.ts'
-import { findOwn, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
+import {
+  findOwn,
+  heldOf,
+  operatorViewOf,
+  READS_AT_ONCE,
+  type SubscriptionView,
+  viewOf,
+} from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
@@ -85,36 +92,44 @@ const placeOf = ({ createdAt, subscriptionId }: Subscription): string =>
 /** Given up, or stopped by the operator. */
 const isOut = ({ state }: Subscription): boolean => state === 'disabled' || state === 'stopped'
 
-const READS_AT_ONCE = 4
 const TIDYING = { correlationId: 'list', actor: 'subscriptions' }
 
 function reading(deps: SubscriptionDeps) {
   const { log, owners } = deps
+  async function allOf(accountId: string): Promise<Subscription[]> {
+    const { current } = await owners.slots(accountId)
+    const all: Subscription[] = []
+    for (const slot of current) {
+      const subscription = await log.load(slot.subscriptionId)
+      if (subscription !== undefined && subscription.state !== 'removed') all.push(subscription)
+      else await tidySlot(deps, accountId, slot, TIDYING)
+    }
+    return all
+  }
   return {
     /** In the order of their creation; `needsReview` counts the disabled and stopped ones of the whole account. */
     async list(accountId: string, { status, after, limit }: ListQuery) {
-      const { current } = await owners.slots(accountId)
-      const all: Subscription[] = []
-      for (const slot of current) {
-        const subscription = await log.load(slot.subscriptionId)
-        if (subscription !== undefined && subscription.state !== 'removed') all.push(subscription)
-        else await tidySlot(deps, accountId, slot, TIDYING)
-      }
+      const all = await allOf(accountId)
       const wanted = all
         .filter((one) => status === 'all' || isOut(one) === (status === 'disabled'))
         .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
         .filter((subscription) => after === undefined || placeOf(subscription) > after)
       const page = wanted.slice(0, limit)
       const last = page.at(-1)
+      const held = await heldOf(deps, accountId, all)
       return {
-        rows: await mapConcurrently(page, READS_AT_ONCE, (subscription) => viewOf(deps, subscription)),
+        rows: await mapConcurrently(page, READS_AT_ONCE, async (one) => ({
+          ...(await viewOf(deps, one)),
+          held,
+        })),
         next: last !== undefined && page.length < wanted.length ? placeOf(last) : null,
         needsReview: all.filter(isOut).length,
       }
     },
     async show(accountId: string, subscriptionId: string): Promise<SubscriptionView> {
       const subscription = await findOwn(deps, accountId, subscriptionId)
-      return viewOf(deps, subscription)
+      const held = await heldOf(deps, accountId, await allOf(accountId))
+      return { ...(await viewOf(deps, subscription)), held }
     },
     /** The subscription itself, for questions about its deliveries. */
     find: (accountId: string, subscriptionId: string) => findOwn(deps, accountId, subscriptionId),

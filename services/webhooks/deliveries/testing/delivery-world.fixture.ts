@@ -96,6 +96,7 @@ export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt>
     detail: isFailed ? { sealed: 'v1.no' } : null,
     bodySha256,
     nextAt: change.result === 'failed' ? 5_000 + sequence : null,
+    notBefore: null,
     ...change,
   }
 }

@@ -1,10 +1,11 @@
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import type { Tier } from '../../../../contracts/plans.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from '../../state/subscription-state.ts'
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
 
 /** Subscriptions as the log tells them, whose addresses, secrets and answers are never sealed. */
-export function createLogDirectory(store: EventStore): SubscriptionDirectory {
+export function createLogDirectory(store: EventStore, tier: Tier = 'pro'): SubscriptionDirectory {
   return {
     async all() {
       const position = await store.head()
@@ -22,6 +23,7 @@ export function createLogDirectory(store: EventStore): SubscriptionDirectory {
     },
     target: ({ sealedUrl, secrets }): DeliveryTarget => ({
       url: sealedUrl,
+      tier,
       secrets: secrets.map(({ sealed }) => sealed),
       sealAnswer: (text) => `unsealed ${text}`,
     }),

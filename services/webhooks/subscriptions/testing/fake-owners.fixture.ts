@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
 import type { OwnerAccounts, Subject, SubscriptionSlot } from '../../../../contracts/owner-accounts.ts'
+import type { Tier } from '../../../../contracts/plans.ts'
 
 interface Slot extends SubscriptionSlot {
   readonly generation: number
@@ -8,6 +9,7 @@ interface Slot extends SubscriptionSlot {
 /** Accounts in memory: they pass the suite of the real ones, and seal nothing in earnest. */
 export interface FakeOwners extends OwnerAccounts {
   limit: number
+  plan: Tier
   /** Opens an account, again where it was erased. */
   open(accountId: string): void
   erase(accountId: string): void
@@ -25,6 +27,7 @@ export function fakeOwners(now: () => number): FakeOwners {
   }
   const owners: FakeOwners = {
     limit: 5,
+    plan: 'free',
     open(accountId) {
       const before = accounts.get(accountId) ?? { generation: 0, slots: [] }
       accounts.set(accountId, { ...before, isOpen: true })
@@ -84,6 +87,7 @@ export function fakeOwners(now: () => number): FakeOwners {
         former: slots.filter((slot) => slot.generation !== generation),
       }
     },
+    tier: async () => owners.plan,
     async *erasedAccounts() {
       for (let told = 0; ; ) {
         for (; told < erased.length; told++) yield erased[told] ?? ''
