@@ -72,6 +72,10 @@ export interface OwnerAccounts {
   }>
   /** The plan at this moment; free for one that is not open. */
   tier(accountId: string): Promise<Tier>
+  /**
+   * The name under which it is counted among others: free accounts of one mailbox (`ada+1@`, `ada+2@`) have one.
+   */
+  countedAs(accountId: string): Promise<string>
   /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends where all waiting is ended. */
   erasedAccounts(): AsyncIterable<string>
 }

@@ -74,6 +74,8 @@ test('a plan is seen for as long as it lasts', async () => {
   tiers.push(await subscribers.tier(accountId))
   world.now += 31 * 86_400_000
   expect([...tiers, await subscribers.tier(accountId)]).toEqual(['free', 'starter', 'free'])
+  const other = await world.signIn(process.accounts, EMAIL.replace('@', '+2@'))
+  expect(await subscribers.countedAs(other.accountId)).toBe(await subscribers.countedAs(accountId))
 })
 
 describe('slots', () => {

@@ -5,6 +5,7 @@ import type { LogUse } from '../log/append-until-known.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
+import { mailboxOf } from './sign-in/mail-limits.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions extends LogUse, Pick<AccountDeps, 'random'> {
@@ -54,6 +55,11 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Ow
     },
     async tier(accountId) {
       return planAt((await log.load(accountId)).plans, now())?.tier ?? 'free'
+    },
+    async countedAs(accountId) {
+      const { generation, sealedEmail, plans } = await log.load(accountId)
+      if (sealedEmail === null || planAt(plans, now()) !== undefined) return accountId
+      return mailboxOf(await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail))
     },
     async *erasedAccounts() {
       // Followed from where the read model was before it was looked at, so that none falls in between.

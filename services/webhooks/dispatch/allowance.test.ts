@@ -8,7 +8,8 @@ useDispatchWorld()
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-const start = () => world.start({ directory: createLogDirectory(world.store, 'free') })
+const start = (mailbox?: string) =>
+  world.start({ directory: createLogDirectory(world.store, 'free', mailbox) })
 
 /** Most POSTs in a minute of the clock, and in a day of it. */
 function most(): { minute: number; day: number } {
@@ -28,14 +29,15 @@ describe('a free account is sent 110 a minute and 2,900 a day beside its tests, 
     ],
   ])('%s', async (_, then) => {
     await world.verdicts(1_700)
-    for (const name of ['a', 'b']) await world.subscribe(name, { startAfter: START })
-    const first = await start()
+    // Two accounts of one mailbox.
+    for (const name of ['a', 'b']) await world.subscribe(name, { startAfter: START, accountId: anId(name) })
+    const first = await start('ada@example.com')
     await world.time.pass(5 * MINUTE_MS, 1_000)
     expect(most().minute).toBe(110)
     await then()
     await world.time.pass(20 * MINUTE_MS, 1_000)
     await first.stop()
-    const second = await start()
+    const second = await start('ada@example.com')
     await world.time.pass(15 * MINUTE_MS, 1_000)
     expect(most()).toEqual({ minute: 110, day: 2_900 })
     expect(second.dispatcher.health().longBehind).toBe(0)

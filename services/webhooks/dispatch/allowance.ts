@@ -18,7 +18,8 @@ export type Allowance = ReturnType<typeof createAllowance>
 /** The endpoint of an attempt. */
 interface Sending {
   readonly id: string
-  readonly owner: string
+  /** The account that sends; of free ones of one mailbox all. */
+  readonly countedAs: string
   readonly tier: Tier
   /** Undefined before it is known. */
   readonly hostname: string | undefined
@@ -74,17 +75,17 @@ export function createAllowance(clock: {
 
   return {
     /** Takes over the POSTs of a subscription, as the log has them. */
-    knows({ id, owner }: Pick<Sending, 'id' | 'owner'>, posts: Posts): void {
-      const known = postsOf(owner)
+    knows({ id, countedAs }: Pick<Sending, 'id' | 'countedAs'>, posts: Posts): void {
+      const known = postsOf(countedAs)
       if (posts.day.count > (known.get(id)?.day.count ?? 0)) known.set(id, posts)
     },
     /** Counts an attempt. @returns 0, or how long it waits, in milliseconds: then it is not counted */
-    take({ id, owner, tier, hostname }: Sending): number {
+    take({ id, countedAs, tier, hostname }: Sending): number {
       const now = clock.now()
-      const posts = postsOf(owner)
+      const posts = postsOf(countedAs)
       const reached = reachedBy(posts.values(), tier, now)
       if (reached !== undefined) return Math.min(reached.until - now, LOOK_AGAIN_MS)
-      const waitMs = tier === 'free' && hostname !== undefined ? turnIn(hostname, owner) : 0
+      const waitMs = tier === 'free' && hostname !== undefined ? turnIn(hostname, countedAs) : 0
       if (waitMs === 0) posts.set(id, withPost(posts.get(id) ?? NO_POSTS, now))
       return waitMs
     },

@@ -55,9 +55,9 @@ async function load(
   const subscription = await endpoints.newest(endpoint.state.subscription)
   const known = await deliveries.load(subscription)
   endpoint.knows(known)
-  allowance.knows(endpoint, known.posts)
   const target = await directory.target(subscription)
   if (target !== undefined) endpoint.sendsTo(target)
+  allowance.knows(endpoint, known.posts)
   return { kind: 'loaded', subscription }
 }
 

@@ -16,6 +16,8 @@ export interface DeliveryTarget {
   readonly url: string
   /** Plan of its owner. */
   readonly tier: Tier
+  /** The name under which its owner's POSTs are counted. */
+  readonly countedAs: string
   /** Newest first; all that sign now. */
   readonly secrets: readonly string[]
   /** Seals what the endpoint answered so that erasing the account makes it unreadable. */

@@ -44,6 +44,7 @@ export class Endpoint implements Schedulable {
   #loaded: Deliveries | undefined
   #host: { readonly url: string; readonly origin: string; readonly hostname: string } | undefined
   #tier: Tier = 'free'
+  #countedAs: string | undefined
   readonly #signals: QueuedSignals
   /** Sequences whose next try is due. */
   readonly #due = new Set<number>()
@@ -112,6 +113,11 @@ export class Endpoint implements Schedulable {
     return this.#tier
   }
 
+  /** The name under which its owner's POSTs are counted; its account before another is known. */
+  get countedAs(): string {
+    return this.#countedAs ?? this.owner
+  }
+
   get owner(): string {
     return this.#state.subscription.accountId
   }
@@ -158,8 +164,9 @@ export class Endpoint implements Schedulable {
     if (this.#journal === undefined) this.#loaded = deliveries
   }
 
-  sendsTo({ url, tier }: Pick<DeliveryTarget, 'url' | 'tier'>): void {
+  sendsTo({ url, tier, countedAs }: Pick<DeliveryTarget, 'url' | 'tier' | 'countedAs'>): void {
     this.#tier = tier
+    this.#countedAs = countedAs
     if (this.#host?.url === url) return
     const { origin, hostname } = new URL(url)
     this.#host = { url, origin, hostname }

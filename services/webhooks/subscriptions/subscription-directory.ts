@@ -63,11 +63,12 @@ function* pagesOf(index: SubscriptionIndex): Generator<readonly Subscription[], 
 
 interface Opened extends OpenedSubscription {
   readonly tier: Tier
+  readonly countedAs: string
 }
 
 export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: SubscriptionIndex
-  readonly owners: Pick<OwnerAccounts, 'openFor' | 'tier'>
+  readonly owners: Pick<OwnerAccounts, 'countedAs' | 'openFor' | 'tier'>
   /** Ends waiting for a read model that does not follow the log yet. */
   readonly signal: AbortSignal
 }
@@ -93,6 +94,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
       const opened = {
         ...(await openSubscription(owners, subscription)),
         tier: await owners.tier(subscription.accountId),
+        countedAs: await owners.countedAs(subscription.accountId),
       }
       memory.set(subscriptionId, { revision, opened })
       return opened
@@ -106,6 +108,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
   const targetOf = (opened: Opened) => ({
     url: opened.url,
     tier: opened.tier,
+    countedAs: opened.countedAs,
     secrets: signingAt(opened, now()),
     sealAnswer: opened.sealAnswer,
   })

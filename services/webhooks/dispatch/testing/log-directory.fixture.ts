@@ -5,7 +5,11 @@ import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from '../.
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
 
 /** Subscriptions as the log tells them, whose addresses, secrets and answers are never sealed. */
-export function createLogDirectory(store: EventStore, tier: Tier = 'pro'): SubscriptionDirectory {
+export function createLogDirectory(
+  store: EventStore,
+  tier: Tier = 'pro',
+  mailbox?: string,
+): SubscriptionDirectory {
   return {
     async all() {
       const position = await store.head()
@@ -21,9 +25,10 @@ export function createLogDirectory(store: EventStore, tier: Tier = 'pro'): Subsc
       }
       return { position, subscriptions: [...found.values()].filter(({ state }) => state !== 'removed') }
     },
-    target: ({ sealedUrl, secrets }): DeliveryTarget => ({
+    target: ({ sealedUrl, secrets, accountId }): DeliveryTarget => ({
       url: sealedUrl,
       tier,
+      countedAs: mailbox ?? accountId,
       secrets: secrets.map(({ sealed }) => sealed),
       sealAnswer: (text) => `unsealed ${text}`,
     }),

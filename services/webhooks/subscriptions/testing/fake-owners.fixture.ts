@@ -88,6 +88,7 @@ export function fakeOwners(now: () => number): FakeOwners {
       }
     },
     tier: async () => owners.plan,
+    countedAs: async (accountId) => accountId,
     async *erasedAccounts() {
       for (let told = 0; ; ) {
         for (; told < erased.length; told++) yield erased[told] ?? ''
