@@ -95,6 +95,10 @@ describe('a payment is read', () => {
       authorization: { ...sent, from: payer.address, nonce: upper(sent.nonce) },
     }
     expect(read(encoded({ ...v1, payload }))).toEqual(read(encoded(v1)))
+    const ofHardware = signature.replace(/1([bc])$/, (_, v) => (v === 'b' ? '00' : '01'))
+    expect(ofHardware).not.toBe(signature)
+    const sent1 = { ...v1, payload: { ...v1.payload, signature: ofHardware } }
+    expect(read(encoded(sent1))).toEqual(read(encoded(v1)))
   })
 
   test('whatever else stands beside it', () => {

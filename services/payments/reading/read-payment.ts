@@ -22,7 +22,11 @@ const payloadSchema = z.object({
     .string()
     .max(LIMITS.paymentHeaderBytes)
     .regex(/^0x[0-9a-fA-F]*$/, 'must be hexadecimal, with 0x in front')
-    .toLowerCase(),
+    .toLowerCase()
+    // Some hardware wallets say 0 and 1 for the 27 and 28 that the token takes; v is an argument of the transfer.
+    .transform((text) =>
+      text.replace(/^(0x[\da-f]{128})0([01])$/, (_, rs, v) => `${rs}1${v === '0' ? 'b' : 'c'}`),
+    ),
   authorization: z.object({
     from: addressSchema,
     to: addressSchema,

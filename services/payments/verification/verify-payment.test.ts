@@ -125,7 +125,6 @@ describe('before a signature is looked at, it is refused', () => {
       'high s and the other v: the twin that recovers to the payer',
       (signature) => withHighS(signature, 'other'),
     ],
-    ['v of 0 or 1', (signature) => `${signature.slice(0, 130)}0${signature.endsWith('b') ? 0 : 1}`],
     ['v of 29', (signature) => `${signature.slice(0, 130)}1d`],
     ['64 bytes (EIP-2098)', (signature) => signature.slice(0, 130)],
     ['66 bytes', (signature) => `${signature}00`],
