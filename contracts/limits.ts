@@ -293,6 +293,8 @@ export const LIMITS = {
   clientDocumentMs: 2_000,
   clientRedirects: 32,
   clientNameCharacters: 100,
+  /** Longest id of a client that registered itself: its name and its addresses are in it. */
+  registeredClientCharacters: 1_500,
   /** Longest address of a client or of what it redirects to, and longest `state`. */
   oauthUrlCharacters: 2_000,
   oauthStateCharacters: 2_048,

@@ -12,10 +12,12 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   webhooks: 'create, change and remove your webhooks, and read their deliveries',
 }
 
-/** Why a request of OAuth is refused: the codes of RFC 6749 and 8707. */
+/** Why a request of OAuth is refused: the codes of RFC 6749, 7591 and 8707. */
 export const OAUTH_CODES = [
   'invalid_request',
   'invalid_client',
+  'invalid_client_metadata',
+  'invalid_redirect_uri',
   'invalid_grant',
   'invalid_scope',
   'invalid_target',

@@ -76,12 +76,15 @@ async function api(method: string, path: string, key: string, body?: object): Pr
 /** A program that keeps its tokens in memory and whose browser is the test's. */
 class Program implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT
-  readonly clientMetadataUrl = CLIENT_ID
+  readonly clientMetadataUrl?: string
   readonly clientMetadata = { client_name: 'Example App', redirect_uris: [REDIRECT] }
   opened: URL | undefined
   kept: StoredOAuthTokens | undefined
   #info: StoredOAuthClientInformation | undefined
   #verifier = ''
+  constructor(clientMetadataUrl?: string) {
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl
+  }
   clientInformation = () => this.#info
   saveClientInformation = (info: StoredOAuthClientInformation) => void (this.#info = info)
   tokens = () => this.kept
@@ -108,8 +111,11 @@ const transportFor = (authProvider: OAuthClientProvider) =>
   new StreamableHTTPClientTransport(new URL(`${url}/mcp?auth=required`), { authProvider })
 
 describe('the official client', () => {
-  test('is told to sign in, finds the server, and calls for the account of who said yes', async () => {
-    const program = new Program()
+  test.each([
+    ['known by its document', CLIENT_ID],
+    ['that registers itself', undefined],
+  ])('%s is told to sign in, finds the server, and calls for the account of who said yes', async (_, id) => {
+    const program = new Program(id)
     const first = transportFor(program)
     await expect(connect(program, first)).rejects.toBeInstanceOf(UnauthorizedError)
     const { opened } = program
@@ -253,6 +259,74 @@ describe('codes', () => {
     url = service.url
     expect((await ask(url, refreshing(refresh))).status).toBe(200)
     expect((await ask(url, exchanging(code))).body.error).toBe('invalid_grant')
+  })
+})
+
+describe('a program that registers itself', () => {
+  const register = async (body: object) => {
+    const sent = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }
+    const answer = await fetch(`${url}/oauth/register`, sent)
+    return { status: answer.status, body: (await answer.json()) as Record<string, string> }
+  }
+
+  test('is shown by its own word and nothing else, and leaves nothing in the log', async () => {
+    await browser.letIn(asking(url), email)
+    const before = service.world.text()
+    const { status, body } = await register({
+      client_name: 'Other <b>App</b>',
+      redirect_uris: [REDIRECT],
+      x: 1,
+    })
+    expect([status, body]).toEqual([
+      201,
+      expect.objectContaining({ token_endpoint_auth_method: 'none', redirect_uris: [REDIRECT] }),
+    ])
+    expect(service.world.text()).toBe(before)
+    const page = await (
+      await browser.open(`/oauth/authorize?${asking(url, { client_id: body.client_id })}`)
+    ).text()
+    expect(page).toContain('Other &lt;b&gt;App&lt;/b&gt;')
+    expect(page).toContain('nobody has checked it')
+    expect(page).not.toContain('Its site')
+  })
+
+  const redirect_uris = [REDIRECT]
+  test.each<[string, object, string]>([
+    ['no redirect', { client_name: 'x' }, 'invalid_redirect_uri'],
+    ['a redirect that is not https', { redirect_uris: ['http://bot.example/back'] }, 'invalid_redirect_uri'],
+    [
+      'a redirect to a name with a mark',
+      { redirect_uris: ['https://a.example;sandbox/'] },
+      'invalid_redirect_uri',
+    ],
+    [
+      'a secret',
+      { redirect_uris, token_endpoint_auth_method: 'client_secret_post' },
+      'invalid_client_metadata',
+    ],
+    ['marks in the name', { redirect_uris, client_name: 'a\u202eb' }, 'invalid_client_metadata'],
+    ['another grant alone', { redirect_uris, grant_types: ['implicit'] }, 'invalid_client_metadata'],
+    [
+      'too much',
+      { redirect_uris: [1, 2].map((n) => `https://a.example/${'x'.repeat(900)}${n}`) },
+      'invalid_client_metadata',
+    ],
+  ])('with %s is refused in the words of RFC 7591', async (_, body, error) => {
+    expect(await register(body)).toMatchObject({ status: 400, body: { error } })
+  })
+
+  test('under an id that was changed, or is of another service, is shown to the person', async () => {
+    const { body } = await register({ redirect_uris })
+    const id = body.client_id ?? ''
+    await browser.letIn(asking(url), email)
+    for (const client_id of [`${id.slice(0, -8)}AAAAAAAA`, `src_${'A'.repeat(200)}`]) {
+      const answer = await browser.open(`/oauth/authorize?${asking(url, { client_id })}`)
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('/oauth/register')])
+    }
   })
 })
 

@@ -135,7 +135,6 @@ const BAD: readonly Bad[] = [
     signed,
   ],
   ['high s', SIGNATURE, {}, resigned((s, v) => [CURVE_ORDER - s, v === 27 ? 28 : 27])],
-  ['v of 0 or 1', SIGNATURE, {}, resigned((s, v) => [s, v - 27])],
   ['s of nothing', SIGNATURE, {}, resigned((_, v) => [0n, v])],
   ['another v', SIGNATURE, {}, resigned((s, v) => [s, v === 27 ? 28 : 27])],
   [

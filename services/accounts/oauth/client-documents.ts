@@ -46,20 +46,49 @@ export interface ClientDocumentsOptions {
   readonly now: () => number
 }
 
+const nameSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(LIMITS.clientNameCharacters)
+  .regex(/^[^\p{Cc}\p{Cs}\p{Cf}\u2028\u2029]*$/u, 'must be one line of text')
+
 const documentSchema = z.object({
   client_id: z.string(),
-  client_name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(LIMITS.clientNameCharacters)
-    .regex(/^[^\p{Cc}\p{Cs}\p{Cf}\u2028\u2029]*$/u, 'must be one line of text'),
+  client_name: nameSchema,
   redirect_uris: z.array(z.string()).min(1).max(LIMITS.clientRedirects),
   token_endpoint_auth_method: z.literal('none').optional(),
   grant_types: z.array(z.string()).max(16).optional(),
   response_types: z.array(z.string()).max(16).optional(),
   client_secret: z.never({ error: 'must not be published' }).optional(),
 })
+
+const registrationSchema = documentSchema
+  .omit({ client_id: true })
+  .extend({ client_name: nameSchema.default('A program without a name') })
+
+/**
+ * Reads what a client says of itself as it registers (RFC 7591); what is not known is ignored.
+ *
+ * @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
+ */
+export function readRegistration(body: unknown): Omit<Client, 'clientId'> {
+  const read = registrationSchema.safeParse(body)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    const path = issue?.path.join('.') || 'the body'
+    const code = path.startsWith('redirect_uris') ? 'invalid_redirect_uri' : 'invalid_client_metadata'
+    throw new OAuthError(code, `${path}: ${issue?.message ?? 'is not valid'}`)
+  }
+  const { data } = read
+  for (const uri of data.redirect_uris) {
+    const fault = redirectFault(uri)
+    if (fault !== undefined) throw new OAuthError('invalid_redirect_uri', `one of its redirect_uris ${fault}`)
+  }
+  if (data.grant_types?.includes('authorization_code') === false)
+    throw new OAuthError('invalid_client_metadata', 'grant_types lack authorization_code')
+  return { name: data.client_name, redirectUris: data.redirect_uris }
+}
 
 /**
  * The fault of a client's id; undefined for one that can be fetched.
@@ -159,7 +188,11 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
     /** @throws OAuthError `invalid_client`, `temporarily_unavailable`; what `admit` throws */
     async find(clientId: string, { name, admit }: Asker) {
       const fault = clientIdFault(clientId)
-      if (fault !== undefined) throw new OAuthError('invalid_client', `client_id ${fault}`)
+      if (fault !== undefined)
+        throw new OAuthError(
+          'invalid_client',
+          `client_id ${fault}: it is the address of a document, or what POST /oauth/register of this service gave`,
+        )
       const known = memory.find(clientId)
       if (known !== undefined) return known
       await admit()

@@ -7,7 +7,7 @@ import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
 import { hashOf } from '../credentials.ts'
 import { createAppList, sealFor } from './app-list.ts'
-import type { Asker, ClientDocuments } from './client-documents.ts'
+import { type Asker, type ClientDocuments, readRegistration } from './client-documents.ts'
 import type { AppCommand } from './decide-apps.ts'
 import {
   type AuthorizationRequest,
@@ -81,7 +81,8 @@ export function createOAuth(parts: OAuthParts) {
      * @throws OAuthError what is to be shown to the person, since it may be sent nowhere
      */
     async read(parameters: Parameters, asker: Asker): Promise<Asked> {
-      const client = await documents.find(required(parameters, 'client_id'), asker)
+      const clientId = required(parameters, 'client_id')
+      const client = parts.tokens.openClient(clientId) ?? (await documents.find(clientId, asker))
       const destination = readDestination(parameters, client)
       try {
         return { kind: 'ask', request: readAuthorization(parameters, destination, resource()) }
@@ -104,6 +105,7 @@ export function createOAuth(parts: OAuthParts) {
     },
     /** The owner says no. */
     deny: (request: Destination) => answered(request, { error: 'access_denied' }),
+    register: (body: unknown) => register(parts, body),
     /** @throws OAuthError; ServiceError of the store, `rate_limited` */
     async token(request: ClientRequest, origin: Origin) {
       requireResource(request.parameters, resource())
@@ -138,6 +140,31 @@ export function createOAuth(parts: OAuthParts) {
     endApp: (accountId: string, id: string, origin: Origin) =>
       list.end(accountId, id, `ended by ${origin.actor}`, origin),
   }
+}
+
+/**
+ * Registers a client (RFC 7591): its id is what it said of itself, sealed, so nothing is kept of strangers.
+ *
+ * @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
+ */
+function register({ tokens, now }: OAuthParts, body: unknown) {
+  const { name, redirectUris } = readRegistration(body)
+  const clientId = tokens.client({ name, redirectUris })
+  const most = LIMITS.registeredClientCharacters
+  if (clientId.length > most)
+    throw new OAuthError(
+      'invalid_client_metadata',
+      `client_name and redirect_uris are too long together: the id would have ${clientId.length} characters, and may have ${most}`,
+    )
+  return {
+    client_id: clientId,
+    client_id_issued_at: Math.floor(now() / 1_000),
+    client_name: name,
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+  } as const
 }
 
 /** Clients are public: they name themselves, and have nothing to prove it with. @throws OAuthError `invalid_client` */

@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto'
 import { isServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import { seal, unseal } from '../../runtime/secrets/seal.ts'
+import type { Client } from './client-documents.ts'
 
 /** The prefix of each kind of token, for people and secret scanners. */
-const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_' } as const
+const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', client: 'src_' } as const
 type Kind = keyof typeof PREFIXES
 
-/** Longest token that is read; the longest that is made is shorter. */
-const MOST_CHARACTERS = 512
+/** Longest text that is read; the longest token that is made is shorter. */
+const MOST_CHARACTERS = {
+  access: 512,
+  refresh: 512,
+  code: 512,
+  client: LIMITS.registeredClientCharacters,
+} as const
 const SHAPE = /^[\w-]+$/
 const VERSION = 'v1.'
 
@@ -43,7 +50,7 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
   function open(kind: Kind, text: string): unknown[] | undefined {
     const prefix = PREFIXES[kind]
     const body = text.slice(prefix.length)
-    if (!text.startsWith(prefix) || text.length > MOST_CHARACTERS || !SHAPE.test(body)) return undefined
+    if (!text.startsWith(prefix) || text.length > MOST_CHARACTERS[kind] || !SHAPE.test(body)) return undefined
     // Base64 has spare bits at its end: only the one spelling that was handed out is taken.
     if (Buffer.from(body, 'base64url').toString('base64url') !== body) return undefined
     try {
@@ -71,10 +78,18 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
       ]
       return { accountId, appId, expiresAt, audience, scopes }
     },
+    /** The id of a client that registered itself: all that is known of it. */
+    client: ({ name, redirectUris }: Omit<Client, 'clientId'>) => sealed('client', [name, redirectUris]),
+    /** Undefined for an id that is no registration of this service. */
+    openClient(clientId: string): Client | undefined {
+      const said = open('client', clientId)
+      if (said === undefined) return undefined
+      const [name, redirectUris] = said as [string, readonly string[]]
+      return { clientId, name, redirectUris }
+    },
     /** A code, or a refresh token. */
-    owned: (kind: Exclude<Kind, 'access'>, { accountId, appId }: TokenOwner) =>
-      sealed(kind, [accountId, appId]),
-    openOwned(kind: Exclude<Kind, 'access'>, text: string) {
+    owned: (kind: 'code' | 'refresh', { accountId, appId }: TokenOwner) => sealed(kind, [accountId, appId]),
+    openOwned(kind: 'code' | 'refresh', text: string) {
       const said = open(kind, text)
       if (said === undefined) return undefined
       const [accountId, appId] = said as [string, string]

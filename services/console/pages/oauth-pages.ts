@@ -8,15 +8,20 @@ import { facts, note } from './parts.ts'
 export function consentPage(request: AuthorizationRequest, email: string, query: string): Page {
   const { client, redirectUri, scopes } = request
   const local = isLoopback(redirectUri)
+  const site = URL.canParse(client.clientId) ? new URL(client.clientId).host : undefined
   return {
     title: 'Let a program in',
     at: '/account',
     isPrivate: true,
     body: html`<h1>Let “${client.name}” act for you?</h1>
-<p class="lead">It calls itself so; what it is known by is its address. You are signed in as ${email}.</p>
+<p class="lead">It calls itself so; ${site === undefined ? 'nobody has checked it, so look at where you are sent on to.' : 'what it is known by is its address.'} You are signed in as ${email}.</p>
 ${facts([
-  ['Known by', html`<code>${client.clientId}</code>`],
-  ['Its site', html`<strong>${new URL(client.clientId).host}</strong>`],
+  ...(site === undefined
+    ? []
+    : ([
+        ['Known by', html`<code>${client.clientId}</code>`],
+        ['Its site', html`<strong>${site}</strong>`],
+      ] as const)),
   ['You are sent on to', html`<strong>${new URL(redirectUri).host}</strong>`],
 ])}
 ${local && note(html`<p><strong>You are sent on to a program on your own computer.</strong> Any program there could have opened this page in the name of “${client.name}”: go on only if you started it yourself a moment ago.</p>`, 'warn')}

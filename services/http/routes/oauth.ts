@@ -33,6 +33,16 @@ const revocation = describe('revokeToken', 'Give a token back, which ends what i
   answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
 })
 
+const registration = describe(
+  'registerClient',
+  'Register a program that has no document of its own (RFC 7591)',
+  {
+    description:
+      'A body of JSON: `redirect_uris`, and a `client_name`. Nothing of it is kept: the id holds it.',
+    answers: { 201: { description: 'The client', content: { 'application/json': anyObject } } },
+  },
+)
+
 /** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
@@ -52,6 +62,14 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
       oauth.token(given, { correlationId: request.id, actor: 'OAuth client' }),
     ),
   )
+  app.post('/oauth/register', { schema: { operation: registration } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+    try {
+      return await reply.code(201).send(oauth.register(request.body))
+    } catch (error) {
+      return refuse(request, reply, error)
+    }
+  })
   app.post('/oauth/revoke', { schema: { operation: revocation } }, (request, reply) =>
     answered(request, reply, async (given) => {
       await oauth.revoke(given, { correlationId: request.id, actor: 'OAuth client' })
@@ -145,6 +163,7 @@ const serverMetadata = (issuer: string): object => ({
   authorization_endpoint: `${issuer}/oauth/authorize`,
   token_endpoint: `${issuer}/oauth/token`,
   revocation_endpoint: `${issuer}/oauth/revoke`,
+  registration_endpoint: `${issuer}/oauth/register`,
   scopes_supported: SCOPES,
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
