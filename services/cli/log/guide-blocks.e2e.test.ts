@@ -12,10 +12,10 @@ const ELSEWHERE = /s3:|esdb:|keys revoke/
 /** `npm` for a folder that is not the project: commands run as they are, and a start ends once it serves. */
 const NPM = `#!/bin/bash
 if [ "$1" = run ]; then shift 4; exec "$NODE" ${ROOT}/services/signal.js "$@"; fi
-shift 2
+shift 2; rm -f started
 "$NODE" ${ROOT}/services/start.js "$@" >started 2>&1 & service=$!
 until grep -q /readyz started; do kill -0 $service || { cat started; exit 1; }; sleep 0.1; done
-kill -INT $service; wait $service
+kill -TERM $service; wait $service
 `
 
 let folder: string
