@@ -64,13 +64,13 @@ function objectFault(value: object, maxDepth: number): string | undefined {
 export function parseJson(text: string): unknown {
   const json = text.replace(/^\uFEFF/, '')
   const value: unknown = JSON.parse(json)
-  const repeated = repeatedName(json)
-  if (repeated === undefined) return value
-  throw new SyntaxError(`the name ${JSON.stringify(repeated.slice(0, 64))} stands twice in one object`)
+  const fault = repetitionIn(json)
+  if (fault === undefined) return value
+  throw new SyntaxError(fault)
 }
 
-/** A name that an object has twice, in text that is JSON; an object of the value would show the last one only. */
-function repeatedName(json: string): string | undefined {
+/** Says which name an object has twice, in text that is JSON; its value would show the last one only. Undefined for none. */
+export function repetitionIn(json: string): string | undefined {
   const objects: Set<string>[] = []
   for (let at = 0; at < json.length; at++) {
     const mark = json[at]
@@ -84,7 +84,7 @@ function repeatedName(json: string): string | undefined {
     if (json[at + 1] !== ':') continue
     const name = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
     const names = objects.at(-1)
-    if (names?.has(name)) return name
+    if (names?.has(name)) return `the name ${JSON.stringify(name.slice(0, 64))} stands twice in one object`
     names?.add(name)
   }
   return undefined

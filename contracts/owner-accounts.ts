@@ -70,12 +70,12 @@ export interface OwnerAccounts {
     /** Slots of the account before it was erased: these subscriptions are to be removed. */
     readonly former: readonly SubscriptionSlot[]
   }>
-  /** The plan at this moment; free for one that is not open. */
-  tier(accountId: string): Promise<Tier>
-  /**
-   * The name under which it is counted among others: free accounts of one mailbox (`ada+1@`, `ada+2@`) have one.
-   */
-  countedAs(accountId: string): Promise<string>
+  standing(accountId: string): Promise<{
+    /** The plan at this moment; free for one that is not open. */
+    readonly tier: Tier
+    /** The name under which its POSTs are counted: free accounts of one mailbox (`ada+1@`, `ada+2@`) have one. */
+    readonly countedAs: string
+  }>
   /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends where all waiting is ended. */
   erasedAccounts(): AsyncIterable<string>
 }

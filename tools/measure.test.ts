@@ -4,7 +4,7 @@ import { measure } from './measure.ts'
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
   productLines: 79_766,
-  testLines: 84_942,
+  testLines: 84_934,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

@@ -53,13 +53,12 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Ow
         former: slots.filter((slot) => slot.generation !== generation),
       }
     },
-    async tier(accountId) {
-      return planAt((await log.load(accountId)).plans, now())?.tier ?? 'free'
-    },
-    async countedAs(accountId) {
+    async standing(accountId) {
       const { generation, sealedEmail, plans } = await log.load(accountId)
-      if (sealedEmail === null || planAt(plans, now()) !== undefined) return accountId
-      return mailboxOf(await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail))
+      const tier = planAt(plans, now())?.tier ?? 'free'
+      if (tier !== 'free' || sealedEmail === null) return { tier, countedAs: accountId }
+      const email = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
+      return { tier, countedAs: mailboxOf(email) }
     },
     async *erasedAccounts() {
       // Followed from where the read model was before it was looked at, so that none falls in between.

@@ -1,9 +1,6 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { type EngineRun, serveTools } from '../engine/index.ts'
 import type { Settings } from '../runtime/config/settings.ts'
-import { SERVING_FILE } from '../runtime/sqlite/file-lock.ts'
-import { writeWholeFile } from '../runtime/sqlite/whole-file.ts'
+import { noteServing } from '../runtime/sqlite/file-lock.ts'
 import { openOwnerSocket } from './adapters/owner-socket.ts'
 import { adapterHealth, runsOn } from './components.ts'
 import { type Deps, openDeps } from './deps.ts'
@@ -61,10 +58,7 @@ async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit
   if (warning !== undefined) log.warn({ HOST: settings.HOST }, warning)
   listening.push(await listenForHealth(app, settings))
   listening.push(await openOwnerSocket(app, platform.directory, log))
-  // A process that finds the store locked says who holds it.
-  const serving = join(platform.directory, SERVING_FILE)
-  writeWholeFile(serving, `${url ?? 'no-address'} process ${process.pid}\n`, { mode: 0o600 })
-  listening.push({ close: async () => rmSync(serving, { force: true }) })
+  listening.push(noteServing(platform.directory, { url: url ?? 'no-address', pid: process.pid }))
   working = runParts(parts)
   const failure = Promise.race([
     working.then(() => new Promise<never>(() => undefined)),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { parseJson } from '../../contracts/json.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import { repetitionIn } from '../../contracts/json.ts'
 
 /**
  * Reads JSON bodies. Many clients say that they send JSON and send nothing: that is the same as `{}`, as it is where
@@ -13,8 +13,9 @@ export function useJsonBodies(app: FastifyInstance): void {
     if (body.trim() === '') done(null, {})
     else
       void parse(request, body, (error, value) => {
-        if (error === null) done(repeatedIn(body), value)
-        else done(error)
+        const fault = error === null ? repetitionIn(body) : undefined
+        if (fault === undefined) done(error, value)
+        else done(new ServiceError('invalid_request', { message: `The body is not JSON: ${fault}.` }))
       })
   })
   app.addHook('onRoute', (route) => {
@@ -27,14 +28,4 @@ export function useJsonBodies(app: FastifyInstance): void {
       },
     ]
   })
-}
-
-/** The refusal of a body in which a name stands twice; null for another. */
-function repeatedIn(body: string): ServiceError | null {
-  try {
-    parseJson(body)
-    return null
-  } catch (error) {
-    return new ServiceError('invalid_request', { message: `The body is not JSON: ${reasonOf(error)}.` })
-  }
 }

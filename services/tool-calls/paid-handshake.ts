@@ -191,7 +191,7 @@ function createServing(
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
       if (leave !== undefined && work.signal().aborted) {
-        // Who leaves its claims behind has no more of them than of refused payments.
+        // An abandoned claim counts as a refused payment of the address, and so has the same limit.
         refusals.note(work.address)
         await payments.abandon(claimed.payment)
       }

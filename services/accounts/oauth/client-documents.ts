@@ -67,6 +67,18 @@ const registrationSchema = documentSchema
   .omit({ client_id: true })
   .extend({ client_name: nameSchema.default('A program without a name') })
 
+/** The fault of what a client says of itself beyond its shape, and the code of a registration that has it. */
+function metadataFault({
+  redirect_uris: uris,
+  grant_types: grants,
+}: Pick<z.output<typeof documentSchema>, 'redirect_uris' | 'grant_types'>) {
+  const [fault] = uris.flatMap((uri) => redirectFault(uri) ?? [])
+  if (fault !== undefined)
+    return { code: 'invalid_redirect_uri', reason: `one of its redirect_uris ${fault}` } as const
+  if (grants?.includes('authorization_code') !== false) return undefined
+  return { code: 'invalid_client_metadata', reason: 'its grant_types lack authorization_code' } as const
+}
+
 /**
  * Reads what a client says of itself as it registers (RFC 7591); what is not known is ignored.
  *
@@ -81,12 +93,8 @@ export function readRegistration(body: unknown): Omit<Client, 'clientId'> {
     throw new OAuthError(code, `${path}: ${issue?.message ?? 'is not valid'}`)
   }
   const { data } = read
-  for (const uri of data.redirect_uris) {
-    const fault = redirectFault(uri)
-    if (fault !== undefined) throw new OAuthError('invalid_redirect_uri', `one of its redirect_uris ${fault}`)
-  }
-  if (data.grant_types?.includes('authorization_code') === false)
-    throw new OAuthError('invalid_client_metadata', 'grant_types lack authorization_code')
+  const fault = metadataFault(data)
+  if (fault !== undefined) throw new OAuthError(fault.code, fault.reason)
   return { name: data.client_name, redirectUris: data.redirect_uris }
 }
 
@@ -227,13 +235,8 @@ function readDocument(clientId: string, { status, contentType, body }: FetchedDo
   }
   const { data } = read
   if (data.client_id !== clientId) throw refused('the client_id in it is another than its address')
-  for (const uri of data.redirect_uris) {
-    const fault = redirectFault(uri)
-    if (fault !== undefined) throw refused(`one of its redirect_uris ${fault}`)
-  }
-  if (data.grant_types !== undefined && !data.grant_types.includes('authorization_code')) {
-    throw refused('its grant_types lack authorization_code')
-  }
+  const fault = metadataFault(data)
+  if (fault !== undefined) throw refused(fault.reason)
   return { clientId, name: data.client_name, redirectUris: data.redirect_uris }
 }
 

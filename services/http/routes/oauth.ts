@@ -58,21 +58,16 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
   )
   serveMetadata(app, oauth)
   app.post('/oauth/token', { schema: { operation: tokens } }, (request, reply) =>
-    answered(request, reply, (given) =>
-      oauth.token(given, { correlationId: request.id, actor: 'OAuth client' }),
+    answered(request, reply, () =>
+      oauth.token(clientRequest(request), { correlationId: request.id, actor: 'OAuth client' }),
     ),
   )
-  app.post('/oauth/register', { schema: { operation: registration } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    try {
-      return await reply.code(201).send(oauth.register(request.body))
-    } catch (error) {
-      return refuse(request, reply, error)
-    }
-  })
+  app.post('/oauth/register', { schema: { operation: registration } }, (request, reply) =>
+    answered(request, reply.code(201), async () => oauth.register(request.body)),
+  )
   app.post('/oauth/revoke', { schema: { operation: revocation } }, (request, reply) =>
-    answered(request, reply, async (given) => {
-      await oauth.revoke(given, { correlationId: request.id, actor: 'OAuth client' })
+    answered(request, reply, async () => {
+      await oauth.revoke(clientRequest(request), { correlationId: request.id, actor: 'OAuth client' })
       return {}
     }),
   )
@@ -80,11 +75,11 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
   async function answered(
     request: FastifyRequest,
     reply: FastifyReply,
-    work: (given: ClientRequest) => Promise<object>,
+    work: () => Promise<object>,
   ): Promise<FastifyReply> {
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
     try {
-      return await reply.send(await work(clientRequest(request)))
+      return await reply.send(await work())
     } catch (error) {
       return refuse(request, reply, error)
     }

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { parseJson as readJson } from '../../../contracts/json.ts'
 import type { SentBody } from '../../tool-calls/index.ts'
+import { valuesOf } from '../one-host.ts'
 
 /**
  * RFC 9110 §8.3.1, for one type: parameters may follow, each a name and a value, and a second type may not, no matter what
@@ -43,9 +44,7 @@ function parseJson(bytes: Buffer): { readonly value?: unknown; readonly fault?: 
 
 /** @throws ServiceError `invalid_content_type` */
 function requireJsonType(rawHeaders: readonly string[]): void {
-  const values = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'content-type',
-  )
+  const values = valuesOf(rawHeaders, 'content-type')
   const [value] = values
   if (values.length === 1 && value !== undefined && JSON_TYPE.test(value.trim())) return
   const shown = values.map((text) => JSON.stringify(text.slice(0, SHOWN_CHARACTERS)))

@@ -24,6 +24,7 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
+import { initialDeliveries, toSnapshot } from '../../webhooks/deliveries/delivery-state.ts'
 import {
   createBlockList,
   createDeliveryQueries,
@@ -197,16 +198,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     async recordPosts(subscriptionId: string, today: number) {
       const from = now() - (now() % 86_400_000)
       const delivered = {
-        cursor: { after: 'start', sequence: 1 },
-        open: [],
-        finishedAbove: [],
-        movedBy: null,
-        recoveredBy: null,
-        lastAttemptAt: null,
-        lastSuccessAt: null,
-        failuresInARow: 0,
-        firstFailureAt: null,
-        notBefore: null,
+        ...toSnapshot(initialDeliveries({ startAfter: 'start' })),
         posts: { minute: { from, count: 0 }, day: { from, count: today } },
         counts: { delivered: today, failed: 0, exhausted: 0, skipped: 0 },
       }

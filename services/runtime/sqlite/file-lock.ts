@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from './private-files.ts'
 import { SQLITE, sqliteCode } from './result-code.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 export interface FileLock {
   release(): void
@@ -35,7 +36,14 @@ export function takeFileLock(file: string, what: string): FileLock {
 }
 
 /** The file in which a service says where it serves, beside the databases that it holds. */
-export const SERVING_FILE = 'serving'
+const SERVING_FILE = 'serving'
+
+/** Notes where a service serves, for processes that find its databases locked. @returns takes the note away */
+export function noteServing(directory: string, { url, pid }: { readonly url: string; readonly pid: number }) {
+  const note = join(directory, SERVING_FILE)
+  writeWholeFile(note, `${url} process ${pid}\n`, { mode: 0o600 })
+  return { close: async () => rmSync(note, { force: true }) }
+}
 
 /** The service that holds the databases of a folder, by its own word; nothing of one that was killed. */
 function holderBeside(file: string): string {

@@ -5,9 +5,9 @@ import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { NO_POSTS, type Posts, reachedBy, withPost } from '../deliveries/posts.ts'
 
 const MINUTE_MS = 60_000
-/** So long a plan that was bought meanwhile may go unnoticed. */
+/** A new plan counts after this time at the latest. */
 const LOOK_AGAIN_MS = MINUTE_MS
-/** Turns at a host that nobody has taken for so long are given up. */
+/** A turn at a host that its owner does not take ends after this time. */
 const TURN_MS = 5_000
 /** A fifth of a host's minute may go at once. */
 const AT_ONCE = LIMITS.webhookPostsPerHost / 5

@@ -64,7 +64,7 @@ export class Attempts {
     const waitMs = allowance.take(endpoint)
     if (waitMs === 0) return false
     apply(endpoint, { kind: 'held', waitMs })
-    // Its owner may buy a plan meanwhile.
+    // The owner may have a new plan by then.
     Promise.resolve(directory.target(endpoint.state.subscription))
       .then((target) => target && endpoint.sendsTo(target))
       .catch(report)

@@ -49,7 +49,7 @@ const HANDLERS: Handlers<Input> = {
   recorded: afterRecording,
   undone: (state, { item }, now) => afterUndone(state, item, now),
   begun: (state, _, now) => rest({ ...state, isProbeDue: false }, now),
-  // Those of one owner wait for the same moment: chance says which of them is first.
+  // All endpoints of an owner wait for the same moment: a random part decides which of them goes first.
   held: (state, { waitMs }, now) => restFor(state, waitMs + now.random * 100, now),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,

@@ -62,7 +62,7 @@ export async function heldOf(
 ): Promise<string | undefined> {
   const states = await mapConcurrently(all, READS_AT_ONCE, (one) => deliveries.load(one))
   const posts = states.map((state) => state.posts)
-  const reached = reachedBy(posts, await owners.tier(accountId), now())
+  const reached = reachedBy(posts, (await owners.standing(accountId)).tier, now())
   if (reached === undefined) return undefined
   const { most, window, until } = reached
   return `Your account has made its ${most} deliveries of this ${window}: what is left waits, and goes on at ${isoTime(until)}.`

@@ -68,7 +68,7 @@ interface Opened extends OpenedSubscription {
 
 export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: SubscriptionIndex
-  readonly owners: Pick<OwnerAccounts, 'countedAs' | 'openFor' | 'tier'>
+  readonly owners: Pick<OwnerAccounts, 'openFor' | 'standing'>
   /** Ends waiting for a read model that does not follow the log yet. */
   readonly signal: AbortSignal
 }
@@ -93,8 +93,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
     try {
       const opened = {
         ...(await openSubscription(owners, subscription)),
-        tier: await owners.tier(subscription.accountId),
-        countedAs: await owners.countedAs(subscription.accountId),
+        ...(await owners.standing(subscription.accountId)),
       }
       memory.set(subscriptionId, { revision, opened })
       return opened

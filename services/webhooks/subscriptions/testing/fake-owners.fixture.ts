@@ -87,8 +87,7 @@ export function fakeOwners(now: () => number): FakeOwners {
         former: slots.filter((slot) => slot.generation !== generation),
       }
     },
-    tier: async () => owners.plan,
-    countedAs: async (accountId) => accountId,
+    standing: async (accountId) => ({ tier: owners.plan, countedAs: accountId }),
     async *erasedAccounts() {
       for (let told = 0; ; ) {
         for (; told < erased.length; told++) yield erased[told] ?? ''
