@@ -82,7 +82,7 @@ export const SessionBegun = defineEvent({
   type: 'SessionBegun',
   stream,
   summary:
-    "A browser signed in to the console. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
+    "A browser signed in to the pages. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
   data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
 })
 

@@ -80,7 +80,7 @@ export type Credential =
   /** Meant as a key of this service, by how it begins, and none; a session's secret is no key. */
   | { readonly kind: 'damaged' }
   | { readonly kind: 'key'; readonly hash: string }
-  /** The session of a browser, for which the console asks. */
+  /** The session of a browser, for which the pages ask. */
   | { readonly kind: 'session'; readonly hash: string }
   /** Meant as an access token; whether it is one is not looked at here. */
   | { readonly kind: 'token'; readonly text: string }
@@ -113,7 +113,7 @@ export const sentCredential = ({
 }: IncomingHttpHeaders): string | undefined =>
   authorization ?? (elsewhere === undefined ? undefined : 'X-API-Key')
 
-/** Whether a header names a session, which only the console itself may do. */
+/** Whether a header names a session, which only the pages themselves may do. */
 export const bringsSession = (authorization: string | undefined): boolean =>
   authorization !== undefined && /^Session\b/i.test(authorization)
 

@@ -24,7 +24,7 @@ export type Granted =
       /** A key to revoke in the same append, for an account that has as many as it may have. */
       readonly revoke: string | undefined
     }
-  /** A session of the console, over those that there are. */
+  /** A session of the pages, over those that there are. */
   | { readonly begin: (sessions: readonly Session[]) => readonly AccountFact[] }
 
 /** The commands of an account. Times are Unix milliseconds. */

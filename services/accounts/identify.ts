@@ -18,7 +18,7 @@ export type Identity =
   | {
       readonly outcome: 'OK'
       readonly accountId: string
-      /** The id of the key, of the program behind an access token, or of the session of a console. */
+      /** The id of the key, of the program behind an access token, or of the session of a browser. */
       readonly keyId: string
       /** When the use of a session was last recorded, Unix milliseconds; undefined for all that is none. */
       readonly sessionSeenAt?: number | undefined

@@ -24,7 +24,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ],
   ['services/tool-calls'],
   ['services/http'],
-  ['services/mcp', 'services/console'],
+  ['services/mcp', 'services/pages'],
   ['services/composition'],
   ['services/cli'],
   // What starts a process.
@@ -49,11 +49,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   '@modelcontextprotocol/server': ['services/mcp/'],
   ccxt: ['services/market/live/'],
-  fastify: ['services/http/', 'services/mcp/', 'services/console/', 'services/composition/server.ts'],
+  fastify: ['services/http/', 'services/mcp/', 'services/pages/', 'services/composition/server.ts'],
   'fastify-type-provider-zod': [
     'services/http/',
     'services/mcp/',
-    'services/console/',
+    'services/pages/',
     'services/composition/server.ts',
   ],
   'fastest-levenshtein': ['contracts/did-you-mean.ts'],

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 
 export type SessionFact = FactOf<'SessionBegun' | 'SessionSeen' | 'SessionEnded'>
 
-/** A browser that signed in to the console. Times are Unix milliseconds. */
+/** A browser that signed in to the pages. Times are Unix milliseconds. */
 export interface Session {
   readonly sessionId: string
   readonly begunAt: number

@@ -14,7 +14,7 @@ type Deps = Pick<AccountDeps, 'log' | 'identifier' | 'now'>
 
 export type Sessions = ReturnType<typeof createSessions>
 
-/** Browsers that are signed in to the console. */
+/** Browsers that are signed in to the pages. */
 export function createSessions({ log, identifier, now }: Deps) {
   const reasonFor = ({ actor }: Origin): string => `ended by ${actor}`
   return {

@@ -45,7 +45,7 @@ export interface SignIn {
     origin: Origin,
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
   /**
-   * Opens the account of an address, if it is not open, and begins a session of the console. If there are too many, the
+   * Opens the account of an address, if it is not open, and begins a session of the pages. If there are too many, the
    * oldest session ends.
    *
    * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store

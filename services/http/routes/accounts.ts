@@ -146,7 +146,7 @@ function signInRoutes(
   })
 
   const begin = {
-    operation: open('beginSession', 'Give the code, and begin a session of the console', {
+    operation: open('beginSession', 'Give the code, and begin a session of the pages', {
       description:
         'The account page asks this for a browser. The secret is for its cookie; as an API key it is refused. It is shown once, in this answer.',
       errors: ['sign_in_refused', 'store_unavailable'],

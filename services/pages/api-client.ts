@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { sessionOf } from './session.ts'
+
+/** A refusal of the HTTP interface, unchanged. */
+export interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly next_step: string
+  readonly details?: { readonly fields?: readonly { readonly field: string; readonly problem: string }[] }
+}
+
+export type OwnAnswer<Body> =
+  | { readonly isOk: true; readonly body: Body }
+  | { readonly isOk: false; readonly refusal: Refusal }
+
+export interface OwnRequest {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly body?: JsonObject
+}
+
+/** Holds what only this process knows, so that nobody else asks as the pages do. */
+const PROOF_HEADER = 'x-own-request'
+
+/** Whether a request was made by a page. */
+export const isOwnRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof: string): boolean =>
+  headers[PROOF_HEADER] === proof
+
+/**
+ * Asks the HTTP interface of this process on behalf of a visitor, with the session: so a page can do what any program
+ * can, is refused what any program is refused, and nothing is decided twice.
+ */
+export interface OwnClient {
+  /** @throws ServiceError `unauthorized`, `key_unknown` where nobody is signed in any more */
+  ask<Body>(request: FastifyRequest, asked: OwnRequest): Promise<OwnAnswer<Body>>
+  /** @throws ServiceError of every refusal */
+  must<Body>(request: FastifyRequest, asked: OwnRequest): Promise<Body>
+}
+
+/** Whether nobody is signed in any more. */
+export const isSessionOver = (error: unknown): boolean =>
+  isServiceError(error, 'unauthorized') || isServiceError(error, 'key_unknown')
+
+/**
+ * Makes the client with which the pages ask `app` within the process, under the session and address of its visitor.
+ * @param proof a secret that goes along with a session, for {@link isOwnRequest}: a session without it is refused
+ */
+export function createOwnClient(
+  app: FastifyInstance,
+  addressOf: (request: FastifyRequest) => string,
+  proof: string,
+): OwnClient {
+  async function ask<Body>(
+    request: FastifyRequest,
+    { method = 'GET', path, body }: OwnRequest,
+  ): Promise<OwnAnswer<Body>> {
+    const authorization = sessionOf(request)
+    const answer = await app.inject({
+      method,
+      url: path,
+      remoteAddress: addressOf(request),
+      headers: {
+        host: request.headers.host ?? 'localhost',
+        accept: 'application/json',
+        ...(authorization !== undefined && { authorization, [PROOF_HEADER]: proof }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { payload: JSON.stringify(body) }),
+    })
+    const told: unknown = answer.body === '' ? {} : answer.json()
+    if (answer.statusCode < 400) return { isOk: true, body: told as Body }
+    const refusal = { ...(told as Refusal), status: answer.statusCode }
+    const error = refusedAs(refusal)
+    if (isSessionOver(error)) throw error
+    return { isOk: false, refusal }
+  }
+  return {
+    ask,
+    async must<Body>(request: FastifyRequest, asked: OwnRequest) {
+      const answer = await ask<Body>(request, asked)
+      if (answer.isOk) return answer.body
+      throw refusedAs(answer.refusal)
+    },
+  }
+}
+
+/** A refusal of the interface as the error that it was. */
+const refusedAs = ({ code, message, next_step: nextStep, details }: Refusal): ServiceError =>
+  new ServiceError(code as ServiceError['code'], {
+    message,
+    nextStep,
+    ...(details !== undefined && { details: details as unknown as JsonObject }),
+    isForCallers: true,
+  })

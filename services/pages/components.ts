@@ -1,0 +1,168 @@
+import type { Result } from '../../contracts/board.ts'
+import type { Json } from '../../contracts/json.ts'
+import type { Regime } from '../../contracts/regime.ts'
+import type { Series } from '../../contracts/series.ts'
+import type { PaymentState } from '../../contracts/service-block.ts'
+import { FEWEST_FOR_PERCENT, shareText } from '../../contracts/share-text.ts'
+import type { Call } from '../../contracts/verdict.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { type Content, type Html, html } from './html.ts'
+import { scrolling } from './layout.ts'
+
+/** Words and signs of regimes: the sign is for the eye, the word for everybody. */
+export const REGIME_WORDS: Readonly<Record<Regime, string>> = {
+  TRENDING_UP: 'trending up',
+  TRENDING_DOWN: 'trending down',
+  RANGING: 'ranging',
+  VOLATILE: 'volatile',
+}
+const REGIME_SIGNS: Readonly<Record<Regime, string>> = {
+  TRENDING_UP: '↗',
+  TRENDING_DOWN: '↘',
+  RANGING: '→',
+  VOLATILE: '↯',
+}
+
+export const regimeSign = (regime: Regime): Html =>
+  html`<span aria-hidden="true">${REGIME_SIGNS[regime]}</span>`
+export const regimeText = (regime: Regime): Html => html`${regimeSign(regime)} ${REGIME_WORDS[regime]}`
+
+export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
+
+export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
+
+export const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
+
+const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
+export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
+const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
+export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
+
+/** Stands wherever a confidence is shown: it says nothing of where the price ends. */
+export const CONFIDENCE_IS =
+  'Confidence: how probable it is that the upper barrier (BUY) or the lower one (SELL) comes before the other.'
+
+/** An instant, to the minute, in UTC. @param iso ISO 8601 */
+export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'): Html => {
+  const length = { day: 10, minute: 16, second: 19 }[form]
+  return html`<time datetime="${iso}">${iso.slice(0, length).replace('T', ' ')}</time>`
+}
+
+/** A price as people read it: six significant digits. */
+export const price = (value: number): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 1_000 })
+
+/** A price that is only expected: more digits would say more than is known. */
+export const expectedPrice = (value: number): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
+
+const signed = (share: number): string =>
+  `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
+
+/**
+ * How far the price may go, in prices: in four of five cases it ends between them. Nothing where there is no forecast.
+ *
+ * @param at the price that it is counted from
+ */
+export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
+  range === null ? '—' : `${expectedPrice(at * (1 + range.p10))} to ${expectedPrice(at * (1 + range.p90))}`
+
+/** The same in percent. */
+export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
+  `${signed(range.p10)} to ${signed(range.p90)}`
+
+export const whole = (value: number): string => value.toLocaleString('en')
+/** A share that more races will change: "7 of 13 so far", and in percent from 100 races on. */
+export const soFar = (part: number, of: number): string =>
+  of === 0 ? '—' : `${shareText(part / of, of)}${of < FEWEST_FOR_PERCENT ? ' so far' : ''}`
+export const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`
+
+export const seriesPath = ({ exchange, coin, timeframe }: Series): string =>
+  `/series/${encodeURIComponent(exchange)}/${encodeURIComponent(coin)}/${encodeURIComponent(timeframe)}`
+export const seriesLink = (series: Series, text: Content): Html =>
+  html`<a href="${seriesPath(series)}">${text}</a>`
+export const proofLink = (verdictId: string, about: string): Html =>
+  html`<a href="/verify/${verdictId}" aria-label="Proof of ${about}">proof</a>`
+
+/**
+ * A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading.
+ *
+ * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers
+ */
+export function table<Row>(
+  caption: string,
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => Content>>,
+): Html {
+  const all = Object.entries(columns).map(([heading, cell]) => {
+    const isNumber = heading.startsWith('#')
+    return { name: isNumber ? heading.slice(1) : heading, cell, side: isNumber && html` class="num"` }
+  })
+  const heads = all.map(({ name, side }) => html`<th scope="col"${side}>${name}</th>`)
+  const cells = (row: Row) =>
+    all.map(({ cell, side }, index) =>
+      index === 0 ? html`<th scope="row"${side}>${cell(row)}</th>` : html`<td${side}>${cell(row)}</td>`,
+    )
+  return scrolling(
+    caption,
+    html`<table class="tight"><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>
+${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`,
+  )
+}
+
+/** Names and what they are, one below the other. */
+export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
+  html`<table class="facts">${rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</table>`
+
+/** Figures side by side; each with a name above and an explanation below. */
+export const tiles = (all: readonly (readonly [string, Content, Content])[]): Html =>
+  html`<dl class="tiles">${all.map(([name, value, about]) => html`<div><dt>${name}</dt><dd>${value}</dd><dd>${about}</dd></div>`)}</dl>`
+
+/** Text to copy. */
+export const copyable = (text: string, label: string): Html =>
+  html`<div class="copy"><pre tabindex="0" role="region" aria-label="${label}">${text}</pre></div>`
+
+export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''): Html =>
+  html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
+
+/**
+ * Links to the first page and the next one of a list.
+ *
+ * @param here cursor of the page that is shown, and `next` that of the next one
+ * @param options.name of the parameter that holds the cursor, `others` beside it, and the place on the page
+ */
+export function pager(
+  path: string,
+  here: string | number | undefined,
+  next: string | number | null,
+  options: { readonly name?: string; readonly others?: Parameters; readonly at?: string } = {},
+): Html | undefined {
+  const { name = 'after', others = {}, at = '' } = options
+  const link = (cursor: string | number | undefined) => `${address(path, { ...others, [name]: cursor })}${at}`
+  if (here === undefined && next === null) return undefined
+  return html`<p class="row noprint">${here !== undefined && html`<a href="${link(undefined)}">To the beginning</a>`}${next !== null && html`<a href="${link(next)}" rel="next">Further</a>`}</p>`
+}
+
+type Parameters = Readonly<Record<string, string | number | undefined | null>>
+
+/** An address with parameters, those left out that are undefined or empty. */
+export function address(path: string, parameters: Parameters): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== null && value !== '') given.append(name, String(value))
+  }
+  return given.size === 0 ? path : `${path}?${given.toString()}`
+}
+
+/** A string as it is, any other value as JSON, and an empty text for undefined. */
+export const valueText = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

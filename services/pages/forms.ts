@@ -1,0 +1,111 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { Refusal } from './api-client.ts'
+import { note } from './components.ts'
+import { type Content, type Html, html } from './html.ts'
+
+/** The input by the name of the field; several values where several were chosen. */
+export type Typed = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** A form after it was refused: what was typed, and what is wrong with it. */
+export interface FormState {
+  readonly typed: Typed
+  readonly refusal?: Refusal | undefined
+}
+
+export const EMPTY_FORM: FormState = { typed: {} }
+
+export interface FieldOptions {
+  readonly label: string
+  readonly hint?: Content
+  readonly type?: string
+  readonly isRequired?: boolean
+  readonly autocomplete?: string
+  readonly maxLength?: number
+  readonly value?: string
+  /** Names in a refusal that mean this field, where they are others than its own. */
+  readonly alsoNamed?: readonly string[]
+  /** Text that no spelling is looked for in. */
+  readonly isCode?: boolean
+}
+
+/** The value of a form field; empty without it. @throws ServiceError `invalid_request` for one that is sent twice */
+export const textOf = (form: Typed, name: string): string => {
+  const value = form[name] ?? ''
+  if (typeof value === 'string') return value
+  throw new ServiceError('invalid_request', {
+    message: `${name}: is sent ${value.length} times; send it once`,
+  })
+}
+
+/** The fault of a field; its name may come before a path within it, as in `assets.0`. */
+export function faultOf({ refusal }: FormState, names: readonly string[]): string | undefined {
+  const fields = refusal?.details?.fields ?? []
+  return fields.find(({ field }) => names.some((name) => field === name || field.startsWith(`${name}.`)))
+    ?.problem
+}
+
+function fieldParts(state: FormState, name: string, { hint, alsoNamed = [] }: FieldOptions) {
+  const fault = faultOf(state, [name, ...alsoNamed])
+  const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
+    Boolean,
+  )
+  return {
+    aria: html`${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && html` aria-invalid="true"`}`,
+    below: html`${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}`,
+  }
+}
+
+export function input(state: FormState, name: string, options: FieldOptions): Html {
+  const { label, type = 'text', isRequired, autocomplete = 'off', maxLength, isCode } = options
+  const { aria, below } = fieldParts(state, name, options)
+  const value = type === 'password' ? '' : textOf(state.typed, name) || (options.value ?? '')
+  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${isRequired && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${isCode && html` spellcheck="false" autocapitalize="off"`}${aria}>${below}</div>`
+}
+
+export function select(
+  state: FormState,
+  name: string,
+  values: readonly (readonly [string, string])[],
+  options: FieldOptions,
+): Html {
+  const { aria, below } = fieldParts(state, name, options)
+  const chosen = textOf(state.typed, name) || (options.value ?? '')
+  const all = values.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  )
+  return html`<div class="field"><label for="${name}">${options.label}</label><select id="${name}" name="${name}"${aria}>${all}</select>${below}</div>`
+}
+
+/** Boxes of which several may be ticked. */
+export function choices(
+  state: FormState,
+  name: string,
+  values: readonly (readonly [string, string])[],
+  options: Pick<FieldOptions, 'label' | 'hint'> & { readonly chosen?: readonly string[] },
+): Html {
+  const { below } = fieldParts(state, name, options)
+  const typed = state.typed[name]
+  const chosen = typed === undefined ? (options.chosen ?? []) : [typed].flat()
+  const boxes = values.map(
+    ([value, text]) =>
+      html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${text}</label>`,
+  )
+  return html`<fieldset><legend>${options.label}</legend><div>${boxes}</div>${below}</fieldset>`
+}
+
+/** The refusal, above the form. */
+export const refusalNote = (refusal: Refusal | undefined): Html | undefined =>
+  refusal && note(html`<p><strong>${refusal.message}</strong></p><p>${refusal.next_step}</p>`, 'bad')
+
+/** A button that sends a form of its own. @param question asked first, where scripts run */
+export const action = (
+  path: string,
+  text: string,
+  options: {
+    readonly tone?: 'bad' | 'main' | ''
+    readonly question?: string
+    readonly fields?: Readonly<Record<string, string>>
+    readonly label?: string
+  } = {},
+): Html =>
+  html`<form class="inline" method="post" action="${path}"${options.question !== undefined && html` data-confirm="${options.question}"`}>${Object.entries(options.fields ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<button type="submit" class="small ${options.tone ?? ''}"${options.label !== undefined && html` aria-label="${options.label}"`}>${text}</button></form>`

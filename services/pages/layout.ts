@@ -1,0 +1,97 @@
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import { ICON, PREVIEW, SCRIPT, STYLE } from './assets.ts'
+import { type Content, type Html, html } from './html.ts'
+
+/** Pages load nothing from elsewhere, and nothing that stands in them runs. */
+export const PAGE_POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+/** The service that a page belongs to. */
+export interface PageFrame {
+  readonly market: MarketKind
+  readonly version: string
+  /** The address under which callers reach the service; empty while it is not known. */
+  readonly publicUrl: string
+  /** Set where no mail server is configured: sign-in codes stand in the terminal of the service. */
+  readonly hasNoMail?: boolean
+}
+
+export interface Page {
+  readonly title: string
+  /** One sentence for search engines and previews. */
+  readonly description?: string
+  /** The path of the place in the navigation that it belongs to. */
+  readonly at?: string
+  readonly body: Content
+  /** Address of the stream of its newer parts. */
+  readonly live?: string
+  /** Path of a script that it has beside that of all pages. */
+  readonly script?: string
+  /** Not to be found by search engines. */
+  readonly isPrivate?: boolean
+}
+
+const PLACES = [
+  ['/', 'Board'],
+  ['/track-record', 'Track record'],
+  ['/webhooks', 'Webhooks'],
+  ['/account', 'Account'],
+  ['/docs', 'Documentation'],
+] as const
+
+const MARKETS: Readonly<Record<MarketKind, string>> = {
+  simulated: 'Simulated market: prices are made up',
+  recorded: 'Recorded market: bars of the past',
+  live: 'Live market',
+}
+
+const DESCRIPTION =
+  'How far the prices of coins may go, and BUY, SELL or HOLD with calibrated confidence: each recorded before its outcome is known.'
+
+/** A whole page. */
+export function page(
+  frame: PageFrame,
+  { title, description = DESCRIPTION, at, body, live, isPrivate, script }: Page,
+): string {
+  const places = PLACES.map(
+    ([path, name]) =>
+      html`<li><a href="${path}"${path === at && html` aria-current="page"`}>${name}</a></li>`,
+  )
+  const head = html`<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title === '' ? 'signal-service' : `${title} · signal-service`}</title>
+<meta name="description" content="${description}">
+${isPrivate && html`<meta name="robots" content="noindex">`}
+<meta property="og:title" content="${title === '' ? 'signal-service' : title}">
+<meta property="og:description" content="${description}">
+<meta property="og:image" content="${frame.publicUrl}${PREVIEW.path}">
+<meta name="twitter:card" content="summary_large_image">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="${ICON.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${STYLE.path}">
+<script type="module" src="${SCRIPT.path}"></script>
+${script !== undefined && html`<script type="module" src="${script}"></script>`}`
+  return String(html`<!doctype html>
+<html lang="en">
+<head>
+${head}
+</head>
+<body${live !== undefined && html` data-live="${live}"`}>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar"><div>
+<a class="brand" href="/">signal-service</a>
+<nav aria-label="Main"><ul>${places}</ul></nav>
+<span class="market">${MARKETS[frame.market]}</span>
+</div></header>
+<main id="main">
+${body}
+</main>
+<footer class="foot">Information, not advice. signal-service ${frame.version} · <a href="/docs">Documentation</a> · <a href="/openapi.json">HTTP interface</a> · <a href="/docs/privacy">Privacy</a></footer>
+</body>
+</html>
+`)
+}
+
+/** A region that scrolls sideways where the screen is narrow, and by keyboard. */
+export const scrolling = (label: string, content: Content): Html =>
+  html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${content}</div>`

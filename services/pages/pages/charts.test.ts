@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { historyRowSchema } from '../../../contracts/series-history.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { verdictRow } from '../../../contracts/verdict-row.ts'
+import { scale, ticks } from '../scale.ts'
+import { csvOf } from './csv.ts'
+import { coverageChart, equityChart, reliabilityChart } from './record-charts.ts'
+import { bandsOf, seriesChart, sparkline } from './series-chart.ts'
+
+const row = (n: number, change: Parameters<typeof aVerdict>[0] = {}, result?: 'won' | 'lost') => {
+  const { cursor: _cursor, ...shown } = verdictRow(
+    aVerdict({ barClose: n * HOUR_MS, regimeSince: 0, price: 100 + n, barrier: 0.05, ...change }),
+    '',
+    '2026-01-01T00:00:00.000Z',
+  )
+  const outcome =
+    result === undefined
+      ? null
+      : { race: 'up' as const, result, entry_price: 1, exit_price: 1, decided_at: null }
+  return historyRowSchema.parse({ ...shown, is_open: result === undefined, outcome })
+}
+
+const SERIES = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' } as const
+
+test('the picture of a row has the colours of the reader’s theme, and no broken number', () => {
+  expect(String(sparkline([3, 1, 2]))).toMatch(/stroke:#a5331c.*prefers-color-scheme:dark.*points="1,/)
+  for (const prices of [[], [1], [1, 1]]) expect(String(sparkline(prices))).not.toMatch(/NaN|Infinity/)
+})
+
+describe('scales', () => {
+  test('map a range to a stretch, and an empty range to its middle', () => {
+    expect(scale([0, 10], [100, 0])(2.5)).toBe(75)
+    expect(scale([3, 3], [0, 10])(3)).toBe(5)
+  })
+  test('have round marks within the range', () => {
+    expect(ticks([0, 1], 4)).toEqual([0, 0.25, 0.5, 0.75, 1])
+    expect(ticks([76_310, 77_120], 5)).toEqual([76_400, 76_600, 76_800, 77_000])
+    expect(ticks([-0.07, 0.03], 5)).toEqual([-0.06, -0.04, -0.02, 0, 0.02])
+    expect(ticks([5, 5], 5)).toEqual([5])
+  })
+})
+
+describe('the picture of a series', () => {
+  test('has bands of regimes, calls with a way to their proof, and barriers as far as their window', () => {
+    const rows = [
+      row(1, { regime: 'VOLATILE' }),
+      row(2, { regime: 'VOLATILE', call: 'BUY' }, 'lost'),
+      row(3, { call: 'SELL' }),
+    ]
+    expect(bandsOf(rows)).toEqual([
+      { regime: 'VOLATILE', from: HOUR_MS, to: 2 * HOUR_MS },
+      { regime: 'RANGING', from: 3 * HOUR_MS, to: 3 * HOUR_MS },
+    ])
+    const text = String(seriesChart(SERIES, rows))
+    expect(text.match(/class="r-/g)).toHaveLength(2)
+    expect(text.match(/class="barrier"/g)).toHaveLength(2)
+    expect(text.match(/href="\/verify\//g)).toHaveLength(2)
+    expect(text).toContain('class="mark up hollow"')
+    expect(text).toContain('BUY 51 %, 1970-01-01 02:00: lost')
+    expect(text).not.toMatch(/NaN|Infinity|undefined/)
+  })
+  test('is nothing without a verdict, and has no broken number with one', () => {
+    expect(String(seriesChart(SERIES, []))).toBe('')
+    expect(String(seriesChart(SERIES, [row(1)]))).not.toMatch(/NaN|Infinity/)
+    const bar = { openTime: 0, open: 100, high: 103, low: 99, close: 101, volume: 1 }
+    expect(String(seriesChart(SERIES, [row(1)], [bar]))).toContain('<path class="up" d="M')
+    const before = String(seriesChart(SERIES, [], [bar]))
+    expect(before).toContain('<path class="up before" d="M')
+    expect(before).not.toMatch(/NaN|Infinity|class="(?:up|down)"|class="(?:cone|barrier)/)
+  })
+})
+
+test('the reliability diagram puts what came true as said on its line, with the interval of Wilson', () => {
+  const few = { from: 0.55, to: 0.56, races: 80, non_overlapping: 7, wins: 2, said: 0.55 }
+  const text = String(
+    reliabilityChart([
+      { ...few, happened: 0.286, low: 0.08, high: 0.64 },
+      {
+        from: 0.5,
+        to: 0.51,
+        races: 900,
+        non_overlapping: 100,
+        wins: 450,
+        said: 0.5,
+        happened: 0.5,
+        low: 0.404,
+        high: 0.596,
+      },
+    ]),
+  )
+  const [, y] = /<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/.exec(text) ?? []
+  const [, x0 = 0, y0 = 0, x1 = 0, y1 = 0] = (
+    /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/.exec(text) ?? []
+  ).map(Number)
+  const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
+  const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
+  expect(Number(y)).toBeCloseTo(onLine, 0)
+  expect(text).toContain('said 50.0 %, happened 50.0 %; 100 of 900 do not overlap')
+  expect(text.match(/<circle/g)).toHaveLength(1)
+  expect(text).toContain('>52.5 %<')
+})
+
+test('equity adds up months for each of four lines', () => {
+  const month = (name: string, net: number, calls = 3) => ({
+    month: name,
+    calls,
+    net_bps: net,
+    always_buy_bps: -net,
+    always_sell_bps: 0,
+    random_bps: 10,
+  })
+  const text = String(equityChart([month('2025-12', 0, 0), month('2026-01', 100), month('2026-02', -250)]))
+  expect(text).toContain('over 2 months')
+  expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
+  expect(text.match(/<polyline/g)).toHaveLength(4)
+})
+
+test('coverage has a point for each month with enough forecasts, and what was expected beside it', () => {
+  const month = (name: string, forecasts: number, within: number) => ({
+    month: name,
+    forecasts,
+    within_80: within,
+    within_50: within / 2,
+  })
+  const text = String(
+    coverageChart([month('2026-01', 400, 312), month('2026-02', 99, 0), month('2026-03', 100, 90)]),
+  )
+  expect(text).toContain('over 3 months: of 80 % 90 %, of 50 % 45 %')
+  const points = [...text.matchAll(/<polyline class="line c\d" points="([^"]*)"/g)].map(([, one = '']) =>
+    one.split(' '),
+  )
+  expect(points.map((one) => one.length)).toEqual([2, 2])
+  expect(text.match(/class="ideal"/g)).toHaveLength(2)
+})
+
+test('a cell of CSV is neither broken nor run as a formula', () => {
+  expect(csvOf([{ a: '=1+1', b: 'x,"y"', c: null, d: -1 }])).toBe(`a,b,c,d\r\n'=1+1,"x,""y""",,-1\r\n`)
+})

@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { LIMITS } from '../../contracts/limits.ts'
+import { formOf } from '../http/form-bodies.ts'
+import { usePageTurns } from './page-turns.ts'
+import { accountPages } from './pages/account-pages.ts'
+import { type OAuthPagesOptions, oauthPages } from './pages/oauth-routes.ts'
+import { type PagesOptions, seriesPages, sparkRoutes } from './pages/series-pages.ts'
+import { trackRecordPages } from './pages/track-record-pages.ts'
+import { webhookPageRoutes } from './pages/webhook-page-routes.ts'
+
+/** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
+export const pages: FastifyPluginAsyncZod<
+  PagesOptions & {
+    /** Undefined without accounts. */
+    readonly oauth: Omit<OAuthPagesOptions, keyof PagesOptions> | undefined
+    readonly hasWebhooks: boolean
+    /** Client address of a request. */
+    readonly addressOf: (request: FastifyRequest) => string
+  }
+> = async (app, options) => {
+  // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
+    (_request, body, done) => done(null, formOf(String(body))),
+  )
+  const visited = {
+    ...options,
+    client: usePageTurns(app, options.client, options.addressOf, options.frame().market),
+  }
+  await app.register(seriesPages, visited)
+  await app.register(sparkRoutes, visited)
+  await app.register(trackRecordPages, visited)
+  if (options.oauth !== undefined) {
+    await app.register(accountPages, visited)
+    await app.register(oauthPages, { ...visited, ...options.oauth })
+  }
+  if (options.hasWebhooks) await app.register(webhookPageRoutes, visited)
+}
