@@ -209,17 +209,15 @@ export const LIMITS = {
   boardRows: 5_000,
   /** Verdicts in one answer of the history of a series. */
   historyRows: 300,
-  /** Visitors of the board who receive changes, in one process, and how many of them one address may have. */
-  boardWatchers: 500,
-  boardWatchersPerAddress: 10,
   /** Pages that are made at a time, that wait to be made, and how many one address may have of both. */
   pagesAtOnce: 2,
   pagesWaiting: 100,
   pagesPerAddress: 20,
   /** How long a page may hold its place; the next one has it then, and this one is made without. */
   pageHeldMs: 2_000,
-  /** Rendered parts of the board that one process keeps. */
-  boardParts: 100,
+  /** Pages of the board, and small lines of its rows, that one process keeps drawn. */
+  boardPages: 50,
+  boardSparks: 5_000,
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 

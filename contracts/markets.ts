@@ -42,6 +42,7 @@ export const marketsAnswerSchema = z.object({
   next: nextSchema,
 })
 
+export type MarketsAnswer = z.infer<typeof marketsAnswerSchema>
 export type MarketRow = z.infer<typeof marketRowSchema>
 
 /** @example marketCursor({ exchange: 'SIM', coin: 'BTC' }) === 'SIM.BTC' */

@@ -57,11 +57,11 @@ import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
-import { createOwnClient, isOwnRequest } from '../pages/api-client.ts'
+import { createPageClient, isPageRequest } from '../pages/api-client.ts'
 import { assetRoutes } from '../pages/asset-routes.ts'
 import { errorPage } from '../pages/error-page.ts'
 import type { PageFrame } from '../pages/layout.ts'
-import { boardPages } from '../pages/pages/board-pages.ts'
+import { boardPages } from '../pages/pages/board.ts'
 import { type DocsRoutesOptions, docsRoutes } from '../pages/pages/docs.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../pages/pages/verify.ts'
 import { pages } from '../pages/routes.ts'
@@ -203,7 +203,7 @@ function useEdge(
     if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
       throw new ServiceError('token_elsewhere')
     }
-    if (bringsSession(request.headers.authorization) && !isOwnRequest(request, ownProof)) {
+    if (bringsSession(request.headers.authorization) && !isPageRequest(request, ownProof)) {
       throw new ServiceError('session_elsewhere')
     }
     done()
@@ -286,7 +286,7 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
   }
   await app.register(pages, {
     ...all,
-    client: createOwnClient(app, edge.addressOf, edge.ownProof),
+    client: createPageClient(app, edge.addressOf, edge.ownProof),
     oauth: accounts && { ...accounts, addressOf: edge.addressOf },
     hasWebhooks: webhooks !== undefined,
   })

@@ -12,7 +12,7 @@ export const PUBLIC_HEADERS = {
 } as const
 
 /** Texts that are sent compressed: a shorter one costs more than it saves. */
-const LEAST_COMPRESSED = 10_000
+const LEAST_COMPRESSED = 4_000
 
 interface Prepared {
   readonly etag: string
@@ -30,14 +30,23 @@ function prepare(text: string): Prepared {
 }
 
 /** Sends what is the same for all, or says that it still is. */
-export function sendPublic(
+export const sendPublic = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  type: string,
+  text: string,
+): FastifyReply => sendPrepared(request, reply.headers(PUBLIC_HEADERS), type, text)
+
+/** As {@link sendPublic}, with the caching that was said before. */
+export function sendPrepared(
   request: FastifyRequest,
   reply: FastifyReply,
   type: string,
   text: string,
 ): FastifyReply {
   const { etag, gzip } = prepare(text)
-  reply.headers({ ...PUBLIC_HEADERS, etag, vary: 'accept-encoding' })
+  const varies = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat()
+  reply.headers({ etag, vary: varies.join(', ') })
   if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
   reply.type(type).serializer(String)
   const coding = acceptedCoding(request.headers['accept-encoding'], ['gzip'])

@@ -12,32 +12,33 @@ export interface Refusal {
   readonly details?: { readonly fields?: readonly { readonly field: string; readonly problem: string }[] }
 }
 
-export type OwnAnswer<Body> =
+export type PageAnswer<Body> =
   | { readonly isOk: true; readonly body: Body }
   | { readonly isOk: false; readonly refusal: Refusal }
 
-export interface OwnRequest {
+export interface PageRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: JsonObject
+  readonly idempotencyKey?: string
 }
 
 /** Holds what only this process knows, so that nobody else asks as the pages do. */
 const PROOF_HEADER = 'x-own-request'
 
 /** Whether a request was made by a page. */
-export const isOwnRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof: string): boolean =>
+export const isPageRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof: string): boolean =>
   headers[PROOF_HEADER] === proof
 
 /**
  * Asks the HTTP interface of this process on behalf of a visitor, with the session: so a page can do what any program
  * can, is refused what any program is refused, and nothing is decided twice.
  */
-export interface OwnClient {
+export interface PageClient {
   /** @throws ServiceError `unauthorized`, `key_unknown` where nobody is signed in any more */
-  ask<Body>(request: FastifyRequest, asked: OwnRequest): Promise<OwnAnswer<Body>>
+  ask<Body>(request: FastifyRequest, asked: PageRequest): Promise<PageAnswer<Body>>
   /** @throws ServiceError of every refusal */
-  must<Body>(request: FastifyRequest, asked: OwnRequest): Promise<Body>
+  must<Body>(request: FastifyRequest, asked: PageRequest): Promise<Body>
 }
 
 /** Whether nobody is signed in any more. */
@@ -46,17 +47,17 @@ export const isSessionOver = (error: unknown): boolean =>
 
 /**
  * Makes the client with which the pages ask `app` within the process, under the session and address of its visitor.
- * @param proof a secret that goes along with a session, for {@link isOwnRequest}: a session without it is refused
+ * @param proof a secret that goes along with a session, for {@link isPageRequest}: a session without it is refused
  */
-export function createOwnClient(
+export function createPageClient(
   app: FastifyInstance,
   addressOf: (request: FastifyRequest) => string,
   proof: string,
-): OwnClient {
+): PageClient {
   async function ask<Body>(
     request: FastifyRequest,
-    { method = 'GET', path, body }: OwnRequest,
-  ): Promise<OwnAnswer<Body>> {
+    { method = 'GET', path, body, idempotencyKey }: PageRequest,
+  ): Promise<PageAnswer<Body>> {
     const authorization = sessionOf(request)
     const answer = await app.inject({
       method,
@@ -66,6 +67,7 @@ export function createOwnClient(
         host: request.headers.host ?? 'localhost',
         accept: 'application/json',
         ...(authorization !== undefined && { authorization, [PROOF_HEADER]: proof }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
@@ -79,7 +81,7 @@ export function createOwnClient(
   }
   return {
     ask,
-    async must<Body>(request: FastifyRequest, asked: OwnRequest) {
+    async must<Body>(request: FastifyRequest, asked: PageRequest) {
       const answer = await ask<Body>(request, asked)
       if (answer.isOk) return answer.body
       throw refusedAs(answer.refusal)

@@ -4,6 +4,7 @@ import type { Regime } from '../../contracts/regime.ts'
 import type { Series } from '../../contracts/series.ts'
 import type { PaymentState } from '../../contracts/service-block.ts'
 import { FEWEST_FOR_PERCENT, shareText } from '../../contracts/share-text.ts'
+import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { Call } from '../../contracts/verdict.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { type Content, type Html, html } from './html.ts'
@@ -52,9 +53,17 @@ export const CONFIDENCE_IS =
   'Confidence: how probable it is that the upper barrier (BUY) or the lower one (SELL) comes before the other.'
 
 /** An instant, to the minute, in UTC. @param iso ISO 8601 */
-export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'): Html => {
-  const length = { day: 10, minute: 16, second: 19 }[form]
-  return html`<time datetime="${iso}">${iso.slice(0, length).replace('T', ' ')}</time>`
+export const time = (iso: string, form: 'minute' | 'second' | 'day' | 'clock' = 'minute'): Html => {
+  const [from, to] = { day: [0, 10], minute: [0, 16], second: [0, 19], clock: [11, 16] }[form]
+  return html`<time datetime="${iso}" title="${iso.slice(0, 19).replace('T', ' ')} UTC">${iso.slice(from, to).replace('T', ' ')}</time>`
+}
+
+/** How long before an instant another one was. @example ageText('2026-01-01T00:00:00Z', '2026-01-01T02:30:00Z') // '2 h ago' */
+export function ageText(iso: string, now: string): string {
+  const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(iso)) / MINUTE_MS))
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1_440)} days ago`
 }
 
 /** A price as people read it: six significant digits. */
@@ -97,11 +106,13 @@ export const proofLink = (verdictId: string, about: string): Html =>
  * A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading.
  *
  * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers
+ * @param form `cards`: on a narrow screen a row becomes a card
  */
 export function table<Row>(
   caption: string,
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => Content>>,
+  form: 'tight' | 'cards' = 'tight',
 ): Html {
   const all = Object.entries(columns).map(([heading, cell]) => {
     const isNumber = heading.startsWith('#')
@@ -109,14 +120,25 @@ export function table<Row>(
   })
   const heads = all.map(({ name, side }) => html`<th scope="col"${side}>${name}</th>`)
   const cells = (row: Row) =>
-    all.map(({ cell, side }, index) =>
-      index === 0 ? html`<th scope="row"${side}>${cell(row)}</th>` : html`<td${side}>${cell(row)}</td>`,
+    all.map(({ name, cell, side }, index) =>
+      index === 0
+        ? html`<th scope="row"${side}>${cell(row)}</th>`
+        : html`<td${side}${form === 'cards' && html` data-name="${name}"`}>${cell(row)}</td>`,
     )
   return scrolling(
     caption,
-    html`<table class="tight"><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>
+    html`<table class="${form}"><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>
 ${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`,
   )
+}
+
+const SHARE_WIDTH = 160
+
+/** A bar to the right or, of what is negative, to the left. @param share from −1 to 1 */
+export function shareBar(share: number): Html {
+  const middle = SHARE_WIDTH / 2
+  const length = Math.round(10 * Math.abs(share) * middle) / 10
+  return html`<svg width="${SHARE_WIDTH}" height="14" viewBox="0 0 ${SHARE_WIDTH} 14" aria-hidden="true"><path class="axis" d="M${middle} 0V14"/><rect class="${share < 0 ? 'neg' : 'pos'}" x="${share < 0 ? middle - length : middle}" y="2" width="${length}" height="10"/></svg>`
 }
 
 /** Names and what they are, one below the other. */

@@ -23,8 +23,8 @@ export interface Page {
   /** The path of the place in the navigation that it belongs to. */
   readonly at?: string
   readonly body: Content
-  /** Address of the stream of its newer parts. */
-  readonly live?: string
+  /** Seconds after which a browser reads it again and replaces the parts that changed, those with `data-fresh`. */
+  readonly refresh?: number
   /** Path of a script that it has beside that of all pages. */
   readonly script?: string
   /** Not to be found by search engines. */
@@ -51,7 +51,7 @@ const DESCRIPTION =
 /** A whole page. */
 export function page(
   frame: PageFrame,
-  { title, description = DESCRIPTION, at, body, live, isPrivate, script }: Page,
+  { title, description = DESCRIPTION, at, body, refresh, isPrivate, script }: Page,
 ): string {
   const places = PLACES.map(
     ([path, name]) =>
@@ -76,7 +76,7 @@ ${script !== undefined && html`<script type="module" src="${script}"></script>`}
 <head>
 ${head}
 </head>
-<body${live !== undefined && html` data-live="${live}"`}>
+<body${refresh !== undefined && html` data-refresh="${refresh}"`}>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar"><div>
 <a class="brand" href="/">signal-service</a>

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { addressSite } from '../http/client-address.ts'
 import { isByOwnersDoor } from '../http/operator.ts'
 import { createLine, PROCESS_TIME } from '../runtime/admission/line.ts'
-import type { OwnClient, OwnRequest } from './api-client.ts'
+import type { PageClient, PageRequest } from './api-client.ts'
 
 /** A page that is being made. */
 interface Visit {
@@ -29,10 +29,10 @@ const MOST_REST_MS = 1_000
  */
 export function usePageTurns(
   app: FastifyInstance,
-  client: OwnClient,
+  client: PageClient,
   addressOf: (request: FastifyRequest) => string,
   market: string,
-): OwnClient {
+): PageClient {
   const line = createLine({
     places: LIMITS.pagesAtOnce,
     each: LIMITS.pagesPerAddress,
@@ -63,7 +63,7 @@ export function usePageTurns(
 
   async function inTurn<Answer>(
     request: FastifyRequest,
-    { method = 'GET', path }: OwnRequest,
+    { method = 'GET', path }: PageRequest,
     ask: () => Promise<Answer>,
   ): Promise<Answer> {
     const visit = visits.get(request)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SeriesHistory } from '../../contracts/series-history.ts'
 import type { AuthorizationRequest } from '../accounts/index.ts'
 import { type ServiceProcess, startServiceProcess } from '../http/testing/start-service-process.ts'
 import { page as wholePage } from './layout.ts'
@@ -104,6 +105,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     await on.evaluate('for (const one of document.querySelectorAll(".scroll")) one.style.background = "none"')
     for (const [width, height] of [
       [390, 800],
+      [768, 1_000],
       [1_280, 900],
     ] as const) {
       await on.setViewportSize({ width, height })
@@ -140,8 +142,8 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
   test('the board is live, and open pages have no fault', async () => {
     await show('/')
     await page.waitForSelector('#live.on')
-    const before = await page.textContent('#summary')
-    while ((await page.textContent('#summary')) === before) await page.waitForTimeout(100)
+    const before = await page.textContent('#board')
+    while ((await page.textContent('#board')) === before) await page.waitForTimeout(100)
     const found = await faults('board')
     const proof = await page.getAttribute('a[href^="/verify/"]', 'href')
     for (const [name, path] of [
@@ -160,6 +162,43 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
       found.push(...(await faults(name)))
     }
     expect(found).toEqual([])
+  })
+
+  /** Close of the oldest bar with a verdict, as pages show it; it stands on a page after the first. */
+  async function firstBar(series: string): Promise<string> {
+    let [after, oldest, pages] = ['', '', 0]
+    do {
+      const path = `/api/series/${series}?limit=10${after && `&after=${after}`}`
+      const answer = (await (await fetch(`${service.url}${path}`)).json()) as SeriesHistory
+      after = answer.next ?? ''
+      oldest = answer.rows.at(-1)?.bar_close ?? oldest
+      pages += 1
+    } while (after !== '')
+    expect(pages).toBeGreaterThan(1)
+    return oldest.slice(0, 16).replace('T', ' ')
+  }
+
+  test('the chart of a series goes from bar to bar by keys, into the past, and on with the market', async () => {
+    // The market has fewer verdicts than a page of the chart: it gets ten at a time.
+    await page.route('**/api/series/**', (route) =>
+      route.continue({ url: route.request().url().replace('limit=300', 'limit=10') }),
+    )
+    await show('/series/SIM/BTC/1m')
+    await page.waitForSelector('#chart[data-drawn]')
+    await page.focus('#chart')
+    const at = async (pressed: string) => {
+      await page.keyboard.press(pressed)
+      return (await page.textContent('#chart-values')) ?? ''
+    }
+    const newest = await at('End')
+    expect(newest).toMatch(
+      /^[-\d]+ [:\d]+ UTC · open .* high .* low .* close .* volume .*(?:BUY|SELL|HOLD) \d+ %/,
+    )
+    const first = await firstBar('SIM/BTC/1m')
+    while (!(await at('Home')).startsWith(first)) await page.waitForTimeout(100)
+    while ((await at('End')) <= newest) await page.waitForTimeout(500)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/verify/*')
   })
 
   test('by keyboard alone somebody signs in, makes a webhook, and sees what its endpoint answered', async () => {
@@ -292,7 +331,9 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     const still = await plain.newPage()
     watch(still)
     await still.goto(service.url)
-    expect(await still.locator('table.grid td a').count()).toBe(6)
+    expect(await still.locator('#board tbody tr').count()).toBe(6)
+    await still.goto(`${service.url}/series/SIM/BTC/1m`)
+    expect(await still.locator('#history tbody tr').count()).toBe(50)
     await still.goto(`${service.url}/webhooks/new`)
     await still.fill('#url', 'https://bot.example.com/hook')
     await still.click('form.stack button.main')

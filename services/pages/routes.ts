@@ -5,7 +5,7 @@ import { formOf } from '../http/form-bodies.ts'
 import { usePageTurns } from './page-turns.ts'
 import { accountPages } from './pages/account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './pages/oauth-routes.ts'
-import { type PagesOptions, seriesPages, sparkRoutes } from './pages/series-pages.ts'
+import { type PagesOptions, seriesPages } from './pages/series.ts'
 import { trackRecordPages } from './pages/track-record-pages.ts'
 import { webhookPageRoutes } from './pages/webhook-page-routes.ts'
 
@@ -30,7 +30,6 @@ export const pages: FastifyPluginAsyncZod<
     client: usePageTurns(app, options.client, options.addressOf, options.frame().market),
   }
   await app.register(seriesPages, visited)
-  await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
   if (options.oauth !== undefined) {
     await app.register(accountPages, visited)

@@ -62,6 +62,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['services/runtime/cache/'],
   jose: ['services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
+  'lightweight-charts': ['services/pages/assets.ts'],
   nats: ['services/runtime/bus/'],
   'node:child_process': ['services/analyst/page-keeper.ts', 'services/own-node.js'],
   'node:dns': ['services/webhooks/sending/'],

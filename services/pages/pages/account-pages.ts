@@ -13,7 +13,7 @@ import type { AppsAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { isSessionOver, type OwnClient } from '../api-client.ts'
+import { isSessionOver, type PageClient } from '../api-client.ts'
 import { address } from '../components.ts'
 import { EMPTY_FORM, textOf } from '../forms.ts'
 import type { Html } from '../html.ts'
@@ -28,7 +28,7 @@ import {
   signInPage,
 } from './account-page.ts'
 import { paymentPage } from './payment-page.ts'
-import type { PagesOptions } from './series-pages.ts'
+import type { PagesOptions } from './series.ts'
 import type { Webhooks } from './webhook-pages.ts'
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -233,5 +233,5 @@ function signInForms(app: FastifyInstance, options: PagesOptions): void {
   })
 }
 
-const askFor = <Body>(client: OwnClient, request: FastifyRequest, path: string, body: JsonObject) =>
+const askFor = <Body>(client: PageClient, request: FastifyRequest, path: string, body: JsonObject) =>
   client.ask<Body>(request, { method: 'POST', path, body })

@@ -1,30 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { historyRowSchema } from '../../../contracts/series-history.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { scale, ticks } from '../scale.ts'
+import { sparkline } from '../sparkline.ts'
 import { csvOf } from './csv.ts'
 import { coverageChart, equityChart, reliabilityChart } from './record-charts.ts'
-import { bandsOf, seriesChart, sparkline } from './series-chart.ts'
 
-const row = (n: number, change: Parameters<typeof aVerdict>[0] = {}, result?: 'won' | 'lost') => {
-  const { cursor: _cursor, ...shown } = verdictRow(
-    aVerdict({ barClose: n * HOUR_MS, regimeSince: 0, price: 100 + n, barrier: 0.05, ...change }),
-    '',
-    '2026-01-01T00:00:00.000Z',
-  )
-  const outcome =
-    result === undefined
-      ? null
-      : { race: 'up' as const, result, entry_price: 1, exit_price: 1, decided_at: null }
-  return historyRowSchema.parse({ ...shown, is_open: result === undefined, outcome })
-}
-
-const SERIES = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' } as const
-
-test('the picture of a row has the colours of the reader’s theme, and no broken number', () => {
-  expect(String(sparkline([3, 1, 2]))).toMatch(/stroke:#a5331c.*prefers-color-scheme:dark.*points="1,/)
+test('the line of a row has the colour of its direction, and no broken number', () => {
+  expect(String(sparkline([3, 1, 2]))).toMatch(/class="line c3" points="1,/)
+  expect(String(sparkline([1, 2]))).toContain('class="line c2"')
   for (const prices of [[], [1], [1, 1]]) expect(String(sparkline(prices))).not.toMatch(/NaN|Infinity/)
 })
 
@@ -38,36 +20,6 @@ describe('scales', () => {
     expect(ticks([76_310, 77_120], 5)).toEqual([76_400, 76_600, 76_800, 77_000])
     expect(ticks([-0.07, 0.03], 5)).toEqual([-0.06, -0.04, -0.02, 0, 0.02])
     expect(ticks([5, 5], 5)).toEqual([5])
-  })
-})
-
-describe('the picture of a series', () => {
-  test('has bands of regimes, calls with a way to their proof, and barriers as far as their window', () => {
-    const rows = [
-      row(1, { regime: 'VOLATILE' }),
-      row(2, { regime: 'VOLATILE', call: 'BUY' }, 'lost'),
-      row(3, { call: 'SELL' }),
-    ]
-    expect(bandsOf(rows)).toEqual([
-      { regime: 'VOLATILE', from: HOUR_MS, to: 2 * HOUR_MS },
-      { regime: 'RANGING', from: 3 * HOUR_MS, to: 3 * HOUR_MS },
-    ])
-    const text = String(seriesChart(SERIES, rows))
-    expect(text.match(/class="r-/g)).toHaveLength(2)
-    expect(text.match(/class="barrier"/g)).toHaveLength(2)
-    expect(text.match(/href="\/verify\//g)).toHaveLength(2)
-    expect(text).toContain('class="mark up hollow"')
-    expect(text).toContain('BUY 51 %, 1970-01-01 02:00: lost')
-    expect(text).not.toMatch(/NaN|Infinity|undefined/)
-  })
-  test('is nothing without a verdict, and has no broken number with one', () => {
-    expect(String(seriesChart(SERIES, []))).toBe('')
-    expect(String(seriesChart(SERIES, [row(1)]))).not.toMatch(/NaN|Infinity/)
-    const bar = { openTime: 0, open: 100, high: 103, low: 99, close: 101, volume: 1 }
-    expect(String(seriesChart(SERIES, [row(1)], [bar]))).toContain('<path class="up" d="M')
-    const before = String(seriesChart(SERIES, [], [bar]))
-    expect(before).toContain('<path class="up before" d="M')
-    expect(before).not.toMatch(/NaN|Infinity|class="(?:up|down)"|class="(?:cone|barrier)/)
   })
 })
 

@@ -11,7 +11,7 @@ import { sendPage } from '../send-page.ts'
 import { sessionOf } from '../session.ts'
 import { askToSignIn, ownForm } from './account-pages.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from './oauth-consent.ts'
-import type { PagesOptions } from './series-pages.ts'
+import type { PagesOptions } from './series.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
   readonly accounts: Accounts

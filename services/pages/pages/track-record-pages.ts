@@ -12,7 +12,7 @@ import { address } from '../components.ts'
 import { page } from '../layout.ts'
 import { sendText } from '../send-page.ts'
 import { csvLines } from './csv.ts'
-import type { PagesOptions } from './series-pages.ts'
+import type { PagesOptions } from './series.ts'
 import {
   coinTable,
   equityTable,

@@ -10,7 +10,7 @@ import { EMPTY_FORM, type FormState, textOf } from '../forms.ts'
 import type { Page } from '../layout.ts'
 import { sendPage } from '../send-page.ts'
 import { askToSignIn, ownForm } from './account-pages.ts'
-import type { PagesOptions } from './series-pages.ts'
+import type { PagesOptions } from './series.ts'
 import { filterOf, newWebhookPage, sendingOf } from './webhook-form.ts'
 import {
   type Attempts,

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
+import type { SeriesHistory } from '../../../contracts/series-history.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
@@ -12,14 +11,16 @@ import { createBoard } from '../../analyst/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { NO_READ_MODELS } from '../../http/testing/no-read-models.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
-import { ASSETS, SCRIPT } from '../assets.ts'
+import { ASSETS } from '../assets.ts'
 
 let verdicts: Verdict[]
 let wall: number
+/** How often the line of a row was read. */
+let lines: number
 let app: Awaited<ReturnType<typeof createServer>>
 beforeEach(async () => {
   verdicts = [aVerdict({ coin: 'ETH', call: 'BUY', confidence: 56, reasoning: '<script>alert(1)</script>' })]
-  wall = 0
+  ;[wall, lines] = [0, 0]
   const board = createBoard({
     market: 'simulated',
     newest: () => verdicts,
@@ -29,7 +30,16 @@ beforeEach(async () => {
     now: () => wall,
   })
   app = await createServer(
-    serverOptions({ ...NO_READ_MODELS, board, publicUrl: () => 'https://signals.example.com' }),
+    serverOptions({
+      ...NO_READ_MODELS,
+      board,
+      seriesHistory: async (query, signal) => {
+        lines += 1
+        const rows = [{ price: 2 }, { price: 1 }] as SeriesHistory['rows']
+        return { ...(await NO_READ_MODELS.seriesHistory(query, signal)), rows }
+      },
+      publicUrl: () => 'https://signals.example.com',
+    }),
   )
 })
 afterEach(() => app.close())
@@ -42,12 +52,12 @@ test('browsers get the board, programs the description', async () => {
   expect(page.headers['content-security-policy']).toBe(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   )
-  expect(page.headers.vary).toBe('accept')
+  expect(page.headers.vary).toBe('accept, accept-encoding')
   expect(page.body).toContain('href="/series/SIM/ETH/1h"')
-  expect(page.body).toContain('BUY 56')
   expect(page.body).toContain(
-    '<img class="spark" src="/series/SIM/ETH/1h/spark.svg" width="120" height="28" alt="" loading="lazy">',
+    '<span class="tag buy">BUY</span></td><td class="num" data-name="Confidence">56 %',
   )
+  expect(page.body).toContain('<polyline class="line c2" points="')
   expect(page.body).toContain('curl https://signals.example.com/mcp')
   expect(page.body).not.toMatch(/<script>|style=|onclick=/)
   expect((await app.inject('/')).json()).toMatchObject({ service: 'signal-service', endpoints: {} })
@@ -81,25 +91,39 @@ test('a form sends what was not chosen as empty; what does not exist is refused 
   expect((await app.inject({ url: '/?timeframe=7m', headers: asBrowser })).statusCode).toBe(400)
 })
 
-test('who watches is told the parts that changed and no others', async () => {
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = app.server.address() as AddressInfo
-  const request = get(`http://127.0.0.1:${port}/board/live`)
-  const [response] = await once(request, 'response')
-  response.setEncoding('utf8')
-  expect(String(await once(response, 'data'))).toContain('retry: 3000')
+test('a browser has the page once: compressed, and again only when the board changed', async () => {
+  const ask = (etag = '') =>
+    app.inject({ url: '/', headers: { ...asBrowser, 'accept-encoding': 'gzip', 'if-none-match': etag } })
+  const first = await ask()
+  expect(first.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-cache' })
+  const again = await ask(String(first.headers.etag))
+  expect([again.statusCode, again.rawPayload.length]).toEqual([304, 0])
   verdicts = [{ ...(verdicts[0] as Verdict), call: 'SELL', confidence: 57, barClose: HOUR_MS }]
   wall = 1_000
-  let told = ''
-  while (!told.endsWith('\n\n')) told += String(await once(response, 'data'))
-  const parts = JSON.parse(/^event: parts\ndata: (.*)\n\n$/.exec(told)?.[1] ?? '{}')
-  expect(Object.keys(parts).toSorted()).toEqual(['c-SIM.ETH.1h', 'calls', 'summary'])
-  expect(parts['c-SIM.ETH.1h']).toContain('SELL 57')
-  request.destroy()
+  const changed = await ask(String(first.headers.etag))
+  expect(changed.statusCode).toBe(200)
+  expect(gunzipSync(changed.rawPayload).toString()).toContain('<span class="tag sell">SELL</span>')
+  expect(lines).toBe(1)
 })
 
-test('what pages load fits in 25 KB, and is kept for ever under a name of its own', async () => {
-  expect(SCRIPT.gzipped.length).toBeLessThan(25_000)
+test.each([
+  ['', ['ETH', 'BTC', 'SOL']],
+  ['?sort=coin', ['BTC', 'ETH', 'SOL']],
+  ['?sort=newest', ['SOL', 'ETH', 'BTC']],
+])('the rows of /%s come in its order', async (query, order) => {
+  const [one] = verdicts as [Verdict]
+  verdicts = [
+    one,
+    { ...one, coin: 'BTC', confidence: 52, barClose: one.barClose - HOUR_MS },
+    { ...one, coin: 'SOL', call: 'HOLD', barClose: one.barClose + HOUR_MS },
+  ]
+  const { body } = await app.inject({ url: `/${query}`, headers: asBrowser })
+  expect([...body.matchAll(/scope="row"><a href="\/series\/SIM\/(\w+)\//g)].map(([, coin]) => coin)).toEqual(
+    order,
+  )
+})
+
+test('what pages load is kept for ever under a name of its own', async () => {
   for (const { path, type, body } of ASSETS) {
     const answer = await app.inject(path)
     expect(answer.headers).toMatchObject({
