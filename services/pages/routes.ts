@@ -6,7 +6,7 @@ import { usePageTurns } from './page-turns.ts'
 import { accountPages } from './pages/account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './pages/oauth-routes.ts'
 import { type PagesOptions, seriesPages } from './pages/series.ts'
-import { trackRecordPages } from './pages/track-record-pages.ts'
+import { trackRecordPages } from './pages/track-record.ts'
 import { webhookPageRoutes } from './pages/webhook-page-routes.ts'
 
 /** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */

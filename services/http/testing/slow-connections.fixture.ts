@@ -48,7 +48,7 @@ export interface Drip {
 
 const SLOW_FORM =
   'POST /account/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 60000\r\n\r\ne'
-const READ = ['/track-record', '/series/SIM/BTC/1m', '/track-record/series.csv', '/api/verdicts']
+const READ = ['/track-record', '/series/SIM/BTC/1m', '/api/series/SIM/BTC/1m', '/api/verdicts']
 
 /** All the ways to be slow at a service, from addresses of their own. */
 export function createSlowness(url: string, silencePort: number) {

@@ -1,13 +1,74 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { fold, given, outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { type TrackRecord, trackRecord } from '../../../projections/index.ts'
+import type { TrackRecordQuery } from '../../analyst/index.ts'
 import { trackRecordRow } from '../../analyst/track-record-report.ts'
-import { reliabilityTable } from './track-record-figures.ts'
-import { trackRecordPage } from './track-record-page.ts'
+import { createServer } from '../../composition/server.ts'
+import { NO_READ_MODELS } from '../../http/testing/no-read-models.ts'
+import { serverOptions } from '../../http/testing/server-options.fixture.ts'
+import { reliabilityTable } from '../charts.ts'
+import { trackRecordPage } from './track-record.ts'
+
+let asked: TrackRecordQuery[]
+let app: Awaited<ReturnType<typeof createServer>>
+
+beforeEach(async () => {
+  asked = []
+  app = await createServer(
+    serverOptions({
+      ...NO_READ_MODELS,
+      trackRecord(query) {
+        asked.push(query)
+        return { asOf: '0', rows: [], next: undefined }
+      },
+    }),
+  )
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await app.close()
+})
+
+const visit = (query = '') => app.inject(`/track-record${query}`)
+
+test('a page is made once for all who look at the same within five seconds', async () => {
+  const first = await visit()
+  expect(first.headers).toMatchObject({
+    'cache-control': 'public, max-age=60',
+    'content-type': 'text/html; charset=utf-8',
+  })
+  const questions = asked.length
+  expect(questions).toBeGreaterThan(0)
+  // A form sends what was not filled in as empty.
+  const second = await visit('?timeframe=&coin=')
+  expect([second.body, second.headers['content-security-policy']]).toEqual([
+    first.body,
+    first.headers['content-security-policy'],
+  ])
+  expect(asked.length).toBe(questions)
+
+  await visit('?timeframe=1h')
+  expect(asked.length).toBeGreaterThan(questions)
+
+  const later = performance.now() + 6_000
+  vi.spyOn(performance, 'now').mockReturnValue(later)
+  const before = asked.length
+  await visit()
+  expect(asked.length).toBe(before + questions)
+})
+
+test('a page that refuses a field is not kept', async () => {
+  for (let n = 0; n < 2; n++) {
+    const before = asked.length
+    const refused = await visit('?timeframe=2y')
+    expect([refused.statusCode, refused.headers['cache-control']]).toEqual([400, 'no-store'])
+    expect(asked.length).toBeGreaterThan(before)
+  }
+})
 
 const WINDOW_MS = 8 * HOUR_MS
 
@@ -35,7 +96,6 @@ function pageOf(
     pooled,
     months: [],
     coins: { rows: [], next: null },
-    series: pooled,
     query: {},
   })
   return String(body)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { scale, ticks } from '../scale.ts'
-import { sparkline } from '../sparkline.ts'
-import { csvOf } from './csv.ts'
-import { coverageChart, equityChart, reliabilityChart } from './record-charts.ts'
+import { coverageChart, equityChart, reliabilityChart } from './charts.ts'
+import { scale, ticks } from './scale.ts'
+import { sparkline } from './sparkline.ts'
 
 test('the line of a row has the colour of its direction, and no broken number', () => {
   expect(String(sparkline([3, 1, 2]))).toMatch(/class="line c3" points="1,/)
@@ -84,8 +83,4 @@ test('coverage has a point for each month with enough forecasts, and what was ex
   )
   expect(points.map((one) => one.length)).toEqual([2, 2])
   expect(text.match(/class="ideal"/g)).toHaveLength(2)
-})
-
-test('a cell of CSV is neither broken nor run as a formula', () => {
-  expect(csvOf([{ a: '=1+1', b: 'x,"y"', c: null, d: -1 }])).toBe(`a,b,c,d\r\n'=1+1,"x,""y""",,-1\r\n`)
 })

@@ -1,9 +1,52 @@
-import type { RecordMonth } from '../../../contracts/record-month.ts'
-import { FEWEST_FOR_PERCENT } from '../../../contracts/share-text.ts'
-import { percent, whole } from '../components.ts'
-import { type Html, html } from '../html.ts'
-import { rangeOf, rounded, scale, ticks } from '../scale.ts'
-import type { ReliabilityBin } from './track-record-figures.ts'
+import type { RecordMonth } from '../../contracts/record-month.ts'
+import { FEWEST_FOR_PERCENT } from '../../contracts/share-text.ts'
+import type { TrackRecordRow } from '../../contracts/track-record-row.ts'
+import { wilsonInterval } from '../../contracts/wilson-interval.ts'
+import { percent, whole } from './components.ts'
+import { type Html, html } from './html.ts'
+import { rangeOf, rounded, scale, ticks } from './scale.ts'
+
+export type ReliabilityBin = ReturnType<typeof reliabilityTable>[number]
+
+/**
+ * The probabilities beside the outcomes, by percent and over all rows. Windows of most races overlap, so the 95 % interval
+ * stands on as many races as do not.
+ */
+export function reliabilityTable(rows: readonly Pick<TrackRecordRow, 'reliability'>[]) {
+  const bins = new Map<number, Record<'from' | 'to' | 'races' | 'non_overlapping' | 'wins' | 'sum', number>>()
+  for (const { from, to, races, non_overlapping, said, happened } of rows.flatMap((row) => row.reliability)) {
+    const bin = bins.get(from) ?? { from, to, races: 0, non_overlapping: 0, wins: 0, sum: 0 }
+    bin.races += races
+    bin.non_overlapping += non_overlapping
+    bin.wins += Math.round(happened * races)
+    bin.sum += said * races
+    bins.set(from, bin)
+  }
+  return [...bins.values()]
+    .toSorted((a, b) => a.from - b.from)
+    .map(({ sum, ...bin }) => {
+      const happened = bin.wins / bin.races
+      const { low = 0, high = 1 } = wilsonInterval(happened * bin.non_overlapping, bin.non_overlapping) ?? {}
+      return { ...bin, said: sum / bin.races, happened, low, high }
+    })
+}
+
+/** Months over all timeframes and models that are there, oldest first. */
+export function pooledMonths(rows: readonly RecordMonth[]) {
+  const months = new Map<string, Omit<RecordMonth, 'model_version' | 'timeframe'>>()
+  for (const { model_version: _model, timeframe: _timeframe, ...row } of rows) {
+    const before = months.get(row.month)
+    if (before === undefined) months.set(row.month, row)
+    else {
+      const sums = Object.entries(row).map(([name, value]) => {
+        const sum = typeof value === 'number' ? value + Number(before[name as keyof typeof before]) : value
+        return [name, sum]
+      })
+      months.set(row.month, Object.fromEntries(sums) as typeof before)
+    }
+  }
+  return [...months.values()].toSorted((a, b) => (a.month < b.month ? -1 : 1))
+}
 
 const SIZE = 380
 /** Races that do not overlap, below which an interval is as wide as the picture. */
