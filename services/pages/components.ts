@@ -74,7 +74,8 @@ export const price = (value: number): string =>
 export const expectedPrice = (value: number): string =>
   value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
 
-const signed = (share: number): string =>
+/** A share with its sign, in percent. */
+export const signedPercent = (share: number): string =>
   `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
 
 /**
@@ -87,7 +88,7 @@ export const rangeText = (range: VerdictRow['expected_range'], at: number): stri
 
 /** The same in percent. */
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
-  `${signed(range.p10)} to ${signed(range.p90)}`
+  `${signedPercent(range.p10)} to ${signedPercent(range.p90)}`
 
 export const whole = (value: number): string => value.toLocaleString('en')
 /** A share that more races will change: "7 of 13 so far", and in percent from 100 races on. */

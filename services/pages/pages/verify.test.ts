@@ -87,9 +87,11 @@ describe('GET /verify/:verdict_id', () => {
     answer = verification({ outcome })
     const response = await get(`/verify/${ID}`, PAGE)
     expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
+    // It names files that the next release replaces.
+    expect(response.headers['cache-control']).toBe('no-store')
     for (const text of [
       answer.hash,
-      'position',
+      'Position',
       '17',
       'the upper barrier was reached first',
       'HOLD BTC 1h on SIM',
