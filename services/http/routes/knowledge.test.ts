@@ -10,7 +10,11 @@ const fake = fakeKnowledgeService()
 let app: FastifyInstance
 
 beforeAll(async () => {
-  const knowledge = { pages: () => Promise.resolve([]), page: () => Promise.resolve(undefined) }
+  const knowledge = {
+    pages: () => Promise.resolve([]),
+    page: () => Promise.resolve(undefined),
+    search: () => Promise.reject(new Error('not asked')),
+  }
   app = await createServer(serverOptions({ knowledge: { service: fake.service, knowledge } }))
 })
 beforeEach(() => {

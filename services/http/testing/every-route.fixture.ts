@@ -19,7 +19,11 @@ export const serverOfEveryRoute = (change: Partial<ServerOptions> = {}): Promise
       mcp: mcpOptions(),
       knowledge: {
         service: anyPart as never,
-        knowledge: { pages: async () => [], page: async () => undefined },
+        knowledge: {
+          pages: async () => [],
+          page: async () => undefined,
+          search: async () => ({ query: '', total: 0, results: [] }),
+        },
       },
       payments: NO_PAYMENTS,
       accounts: {

@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { EVENT_CATALOGUE } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { SearchRequest } from '../../../contracts/tools/search-knowledge.ts'
 import { createServer } from '../../composition/server.ts'
 import { fakeKnowledgeService } from '../../http/testing/knowledge-service.fixture.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
@@ -46,7 +48,15 @@ const PAGES = new Map<string, DocPage>([
 let app: FastifyInstance
 
 beforeAll(async () => {
-  const knowledge = { pages: async () => [...PAGES.values()], page: async (name: string) => PAGES.get(name) }
+  const found = { id: 'other#here', title: 'Other <b>', url: '', excerpt: 'The first sentence.', score: 1 }
+  const knowledge = {
+    pages: async () => [...PAGES.values()],
+    page: async (name: string) => PAGES.get(name),
+    search: async ({ query }: SearchRequest) => {
+      const results = query === 'sentence' ? [found] : []
+      return { query, total: results.length, results }
+    },
+  }
   const examples = new Map([['bot.py', 'URL = "http://127.0.0.1:8402"\n']])
   const publicUrl = () => 'https://signals.example.com'
   app = await createServer(
@@ -63,6 +73,23 @@ describe('GET /docs', () => {
     expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(body).toContain('<a href="/docs/other">Other</a> <span class="dim">The first sentence.</span>')
     expect(body).toContain('A &lt;script&gt;alert(1)&lt;/script&gt; page')
+  })
+})
+
+describe('GET /docs?q=', () => {
+  test('lists the sections that fit, as text', async () => {
+    const { body } = await get('/docs?q=%20sentence')
+    expect(body).toContain('<li><a href="/docs/other#here">Other &lt;b&gt;</a><br>')
+    expect(body).toContain('value="sentence"')
+  })
+
+  test.each([
+    ['nothing that fits', 'zebra', 200, 'No section has these words'],
+    ['no words', '', 200, '>Other</a>'],
+    ['too many', 'a'.repeat(LIMITS.searchCharacters + 1), 400, 'invalid_request'],
+  ])('of %s says so', async (_, words, status, text) => {
+    const { statusCode, body } = await get(`/docs?q=${words}`)
+    expect([statusCode, body]).toEqual([status, expect.stringContaining(text)])
   })
 })
 
@@ -107,6 +134,7 @@ describe('GET /docs/:page', () => {
     const tags = new Set([...main.matchAll(/<([a-z0-9]+)/g)].map(([, tag]) => tag))
     const harmless = [
       'main',
+      'nav',
       'div',
       'p',
       'a',
