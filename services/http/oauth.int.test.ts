@@ -442,7 +442,7 @@ describe('the owner', () => {
     'a sign-in does not lead on to %s',
     async (elsewhere) => {
       const fields = { return_to: elsewhere, email: email }
-      const page = await (await browser.send('/account/sign-in', fields)).text()
+      const page = await (await browser.askForCode(fields)).text()
       expect(page).not.toContain('evil.example')
       const code = service.world.codeFor(email)
       const confirmed = await browser.send('/account/confirm', {

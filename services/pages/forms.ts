@@ -44,13 +44,17 @@ export function faultOf({ refusal }: FormState, names: readonly string[]): strin
     ?.problem
 }
 
+/** A refusal that is about one field says so of it. */
+export const named = (refusal: Refusal, code: string, field: string): Refusal =>
+  refusal.code === code ? { ...refusal, details: { fields: [{ field, problem: refusal.message }] } } : refusal
+
 function fieldParts(state: FormState, name: string, { hint, alsoNamed = [] }: FieldOptions) {
   const fault = faultOf(state, [name, ...alsoNamed])
   const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
     Boolean,
   )
   return {
-    aria: html`${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && html` aria-invalid="true"`}`,
+    aria: html`${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && html` aria-invalid="true" autofocus`}`,
     below: html`${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}`,
   }
 }

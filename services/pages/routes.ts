@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../contracts/limits.ts'
 import { formOf } from '../http/form-bodies.ts'
-import { usePageTurns } from './page-turns.ts'
-import { accountPages } from './pages/account-pages.ts'
+import { limitPages } from './page-limit.ts'
+import { accountPages } from './pages/account.ts'
 import { type OAuthPagesOptions, oauthPages } from './pages/oauth-routes.ts'
 import { type PagesOptions, seriesPages } from './pages/series.ts'
 import { trackRecordPages } from './pages/track-record.ts'
-import { webhookPageRoutes } from './pages/webhook-page-routes.ts'
+import { webhookPageRoutes } from './pages/webhook-routes.ts'
 
 /** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
 export const pages: FastifyPluginAsyncZod<
@@ -25,15 +25,12 @@ export const pages: FastifyPluginAsyncZod<
     { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
     (_request, body, done) => done(null, formOf(String(body))),
   )
-  const visited = {
-    ...options,
-    client: usePageTurns(app, options.client, options.addressOf, options.frame().market),
-  }
-  await app.register(seriesPages, visited)
-  await app.register(trackRecordPages, visited)
-  if (options.oauth !== undefined) {
-    await app.register(accountPages, visited)
-    await app.register(oauthPages, { ...visited, ...options.oauth })
-  }
-  if (options.hasWebhooks) await app.register(webhookPageRoutes, visited)
+  await app.register(async (limited) => {
+    limitPages(limited, options.addressOf)
+    await limited.register(seriesPages, options)
+    await limited.register(trackRecordPages, options)
+    if (options.oauth !== undefined) await limited.register(accountPages, options)
+  })
+  if (options.oauth !== undefined) await app.register(oauthPages, { ...options, ...options.oauth })
+  if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
 }

@@ -146,7 +146,7 @@ export interface Visited {
 /** A browser without scripts: it keeps cookies, follows what leads on within the service, and sends forms. */
 export class Browser {
   readonly #service: Visited
-  #cookie = ''
+  readonly #cookies = new Map<string, string>()
   constructor(service: Visited) {
     this.#service = service
   }
@@ -154,7 +154,7 @@ export class Browser {
   async open(path: string): Promise<Response> {
     const response = await fetch(`${this.#service.url}${path}`, {
       redirect: 'manual',
-      headers: { accept: 'text/html', cookie: this.#cookie },
+      headers: { accept: 'text/html', cookie: this.#cookie() },
     })
     return this.#kept(response)
   }
@@ -164,7 +164,7 @@ export class Browser {
       method: 'POST',
       redirect: 'manual',
       body: new URLSearchParams(fields),
-      headers: { accept: 'text/html', cookie: this.#cookie, origin: this.#service.url, ...headers },
+      headers: { accept: 'text/html', cookie: this.#cookie(), origin: this.#service.url, ...headers },
     })
     return this.#kept(response)
   }
@@ -184,7 +184,7 @@ export class Browser {
 
   /** @returns the page that the sign-in led to */
   async signIn(page: string, email: string): Promise<string> {
-    const codePage = await (await this.send('/account/sign-in', { ...hidden(page), email })).text()
+    const codePage = await (await this.askForCode({ ...hidden(page), email })).text()
     const code = this.#service.world.codeFor(email)
     const confirmed = await this.send('/account/confirm', { ...hidden(codePage), code })
     const location = confirmed.headers.get('location')
@@ -194,9 +194,21 @@ export class Browser {
     return (onward === null ? signedIn : await this.open(onward)).text()
   }
 
+  /** @returns the page that takes the code */
+  async askForCode(fields: Record<string, string>): Promise<Response> {
+    const asked = await this.send('/account/sign-in', fields)
+    return this.open(asked.headers.get('location') ?? '')
+  }
+
+  #cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
   #kept(response: Response): Response {
-    const [cookie] = response.headers.getSetCookie()
-    if (cookie !== undefined) this.#cookie = cookie.split(';')[0] ?? ''
+    for (const cookie of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = cookie.split(';')[0]?.split('=') ?? []
+      this.#cookies.set(name, value)
+    }
     return response
   }
 }

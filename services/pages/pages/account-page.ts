@@ -2,76 +2,15 @@ import type { AccountAnswer, SessionsAnswer } from '../../../contracts/account-a
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppRow } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
-import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
 import { action, type FormState, input, refusalNote } from '../forms.ts'
 import { type Html, html } from '../html.ts'
-import type { Page, PageFrame } from '../layout.ts'
-import { paymentPath } from './payment-page.ts'
-import { endpointsPart, type Webhooks } from './webhook-pages.ts'
+import type { Page } from '../layout.ts'
+import { paymentPath } from './payment.ts'
+import { endpointsPart, type Webhooks } from './webhooks.ts'
 
-/** The words about codes where no mail server is configured. */
-const NO_MAIL = 'No mail server is configured here: the code stands in the terminal of the service.'
-
-export interface SignInForm extends FormState {
-  /** Why one is here, where it was not one's own doing. */
-  readonly notice?: string | undefined
-  /** About the place that one wanted to go to. */
-  readonly about?: Html | undefined
-}
-
-/** Asks for an address, to which a code is sent. */
-export function signInPage(state: SignInForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
-  const { notice, about } = state
-  const sent = hasNoMail === true ? NO_MAIL : 'A code is sent to your address.'
-  return {
-    title: 'Sign in',
-    at: about === undefined ? '/account' : '/webhooks',
-    body: html`${about ?? html`<h1>Sign in</h1>`}${about && html`<h2>Sign in</h2>`}
-<p class="lead">${sent} There is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
-${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
-${refusalNote(state.refusal)}
-<form method="post" action="/account/sign-in" class="stack">
-${returnField(state)}${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
-<div><button type="submit" class="main">${hasNoMail === true ? 'Make the code' : 'Send the code'}</button></div>
-</form>`,
-  }
-}
-
-/** The page that follows a sign-in, carried from form to form. */
-const returnField = ({ typed }: FormState): Html | false => {
-  const { return_to: path } = typed
-  return (
-    typeof path === 'string' && path !== '' && html`<input type="hidden" name="return_to" value="${path}">`
-  )
-}
-
-export interface CodeForm extends FormState {
-  readonly email: string
-  readonly signInId: string
-}
-
-/** Asks for the code. */
-export function codePage(state: CodeForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
-  const sent = hasNoMail === true ? NO_MAIL : `If a code can be sent to ${state.email}, it is on its way.`
-  return {
-    title: 'Enter the code',
-    at: '/account',
-    isPrivate: true,
-    body: html`<h1>Enter the code</h1>
-<p class="lead">${sent} It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
-${refusalNote(state.refusal)}
-<form method="post" action="/account/confirm" class="stack">
-<input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">${returnField(state)}
-${input(state, 'code', { label: hasNoMail === true ? 'Code' : 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
-<div><button type="submit" class="main">Sign in</button></div>
-</form>
-<p><a href="/account">Use another address, or ask for another code</a></p>`,
-  }
-}
-
-export interface AccountLook {
+export interface AccountView {
   readonly account: AccountAnswer
   readonly usage: UsageAnswer
   /** Undefined where nothing is sold. */
@@ -98,8 +37,8 @@ const PARTS = [
 ] as const
 
 /** The account: plan, keys, sessions, usage, payments, and how to leave. */
-export function accountPage(look: AccountLook): Page {
-  const { account, usage, issued, state, after } = look
+export function accountPage(view: AccountView): Page {
+  const { account, issued, state } = view
   const { quota } = account
   return {
     title: 'Account',
@@ -118,16 +57,16 @@ ${tiles([
       : html`until ${time(account.plan.to, 'day')}`,
   ],
   ['Calls left', whole(quota.remaining), callsLeft(quota)],
-  ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)}`],
+  ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)} UTC`],
 ])}
-<nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && look.payments === undefined) || (at === 'endpoints' && look.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
-${planPart(look)}
-${keysPart(look)}
-${sessionsPart(look)}
-${appsPart(look.apps)}
-${look.webhooks !== undefined && endpointsPart(look.webhooks)}
-${usagePart(usage, after)}
-${paymentsPart(look)}
+<nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && view.payments === undefined) || (at === 'endpoints' && view.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
+${planPart(view)}
+${keysPart(view)}
+${sessionsPart(view)}
+${appsPart(view.apps)}
+${view.webhooks !== undefined && endpointsPart(view.webhooks)}
+${usagePart(view)}
+${paymentsPart(view)}
 <h2 id="erase">Erase</h2>
 <p>Keys and sessions end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
 <form method="post" action="/account/erase" class="stack">
@@ -138,29 +77,29 @@ ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxL
 }
 
 /** Each number beside the limit that it counts against: the day's where there is one. */
-const callsLeft = ({ daily, limit, used }: AccountLook['account']['quota']): Html =>
+const callsLeft = ({ daily, limit, used }: AccountView['account']['quota']): Html =>
   daily === null
     ? html`of ${whole(limit)}; no limit a day`
     : html`today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
 
-function planPart({ account, payments }: AccountLook): Html {
+function planPart({ account, payments }: AccountView): Html {
   return html`<h2>Plan</h2>
 <p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
 ${
   account.next_plans.length > 0 &&
   table('Plans that begin later', account.next_plans, {
     Plan: ({ tier }) => tier,
-    From: ({ from }) => time(from),
-    To: ({ to }) => time(to),
+    'From, UTC': ({ from }) => time(from),
+    'To, UTC': ({ to }) => time(to),
   })
 }`
 }
 
-function keysPart({ account: { keys }, state }: AccountLook): Html {
+function keysPart({ account: { keys }, state }: AccountView): Html {
   const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
     Key: ({ hint }) => html`<code>${hint}</code>`,
     Name: ({ label }) => label,
-    Made: ({ created_at }) => time(created_at),
+    'Made, UTC': ({ created_at }) => time(created_at),
     Revoke: ({ key_id: id, hint }) =>
       action('/account/keys/revoke', 'Revoke', {
         tone: 'bad',
@@ -177,7 +116,7 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 </form>`
 }
 
-function sessionsPart({ sessions }: AccountLook): Html {
+function sessionsPart({ sessions }: AccountView): Html {
   const endOf = ({ session_id: id, begun_at, is_own }: (typeof sessions)[number]) =>
     is_own
       ? action('/account/sign-out', 'Sign out', { label: 'Sign out of this session' })
@@ -190,10 +129,10 @@ function sessionsPart({ sessions }: AccountLook): Html {
   return html`<h2 id="sessions">Sessions</h2>
 <p>Browsers that are signed in here. ${LIMITS.sessionsPerAccount} at most; a further one ends the oldest.</p>
 ${table('Sessions, oldest first', sessions, {
-  'Signed in': ({ begun_at, is_own }) => html`${time(begun_at)}${is_own && html` ${tag('this one')}`}`,
+  'Signed in, UTC': ({ begun_at, is_own }) => html`${time(begun_at)}${is_own && html` ${tag('this one')}`}`,
   End: endOf,
   'Last used': ({ seen_at }) => time(seen_at, 'day'),
-  'Ends by itself': ({ ends_at }) => time(ends_at),
+  'Ends by itself, UTC': ({ ends_at }) => time(ends_at),
 })}
 ${sessions.length > 1 && action('/account/sessions/end', 'End all others', { tone: 'bad', question })}`
 }
@@ -204,7 +143,7 @@ function appsPart(apps: readonly AppRow[]): Html {
     'Known by': ({ redirect_host: host, client_id: id }) =>
       html`${host}<br><small><code>${id}</code></small>`,
     May: ({ scopes }) => scopes.join(', '),
-    Since: ({ created_at }) => time(created_at),
+    'Since, UTC': ({ created_at }) => time(created_at),
     'Shut out': ({ id, name }) =>
       action('/account/apps/end', 'End', {
         tone: 'bad',
@@ -217,7 +156,7 @@ function appsPart(apps: readonly AppRow[]): Html {
 ${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}`
 }
 
-function usagePart({ days, debits, next }: UsageAnswer, after: string | undefined): Html {
+function usagePart({ usage: { days, debits, next }, after, paid }: AccountView): Html {
   const tools = [...new Set(days.flatMap((day) => Object.keys(day.tools)))].toSorted()
   const most = Math.max(1, ...days.map(({ calls }) => calls))
   const bar = (calls: number) =>
@@ -241,24 +180,24 @@ ${
     'Counted calls of the window, newest first',
     debits,
     {
-      Counted: ({ at }) => time(at, 'second'),
+      'Counted, UTC': ({ at }) => time(at, 'second'),
       Tool: ({ tool }) => tool,
       Channel: ({ channel }) => channel,
       '#Used': ({ used }) => used,
     },
-  )}${pager('/account', after, next, { at: '#usage' })}</details>`
+  )}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`
 }`
 }
 
 const hashText = (hash: string): Html => html`<code title="${hash}">${hash.slice(0, 10)}…</code>`
 
-function paymentsPart({ payments, paid }: AccountLook): Html {
+function paymentsPart({ payments, paid, after }: AccountView): Html {
   if (payments === undefined) return html``
   const rows = table(
     'Payments for plans of this account, newest first, as they stand on the chain',
     payments.payments,
     {
-      Paid: ({ id, claimed_at }) => html`<a href="${paymentPath(id)}">${time(claimed_at)}</a>`,
+      'Paid, UTC': ({ id, claimed_at }) => html`<a href="${paymentPath(id)}">${time(claimed_at)}</a>`,
       For: ({ product }) => product.replace('plans/', 'plan '),
       '#USDC': ({ amount_usdc }) => amount_usdc,
       State: ({ state }) => tag(state, PAYMENT_TONES[state]),
@@ -276,7 +215,7 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
   )
   return html`<h2 id="payments">Payments</h2>
 ${payments.payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/account/payments/{id}</code>.</p>` : rows}
-${pager('/account', paid, payments.next, { name: 'paid', at: '#payments' })}`
+${pager('/account', paid, payments.next, { name: 'paid', others: { after }, at: '#payments' })}`
 }
 
 /** After an account was erased. */

@@ -204,18 +204,18 @@ function blockHtml(block: Block, names: readonly string[]): string {
 const INLINE = /`([^`]+)`|\[([^\]\n]*)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|(?<![\w*])\*([^\s*][^*\n]*)\*(?![\w*])/g
 
 function inlineHtml(text: string, names: readonly string[]): string {
-  let html = ''
+  let made = ''
   let at = 0
   for (const match of text.matchAll(INLINE)) {
     const [whole, code, label, target, bold, emphasis] = match
-    html += escapeHtml(text.slice(at, match.index))
-    if (code !== undefined) html += `<code>${escapeHtml(code)}</code>`
-    else if (bold !== undefined) html += `<strong>${inlineHtml(bold, names)}</strong>`
-    else if (emphasis !== undefined) html += `<em>${inlineHtml(emphasis, names)}</em>`
-    else html += linkHtml(label ?? '', target ?? '', names)
+    made += escapeHtml(text.slice(at, match.index))
+    if (code !== undefined) made += `<code>${escapeHtml(code)}</code>`
+    else if (bold !== undefined) made += `<strong>${inlineHtml(bold, names)}</strong>`
+    else if (emphasis !== undefined) made += `<em>${inlineHtml(emphasis, names)}</em>`
+    else made += linkHtml(label ?? '', target ?? '', names)
     at = match.index + whole.length
   }
-  return html + escapeHtml(text.slice(at))
+  return made + escapeHtml(text.slice(at))
 }
 
 /** A link to a page, a place on this page or an address elsewhere; what leads nowhere here stays as its text. */
@@ -224,11 +224,11 @@ function linkHtml(label: string, target: string, names: readonly string[]): stri
   const text = inlineCode(label.replace(/^(`?[a-z0-9-]+)\.md(?=`?$)/, '$1'))
   if (target.startsWith('#') || /^https?:\/\//.test(target)) return link(target, text)
   const [, name, anchor = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(target) ?? []
-  const [, example] = /^(?:\.\/)?(examples\/[a-z0-9-]+\.(?:py|ts))$/.exec(target) ?? []
-  if (example !== undefined) return link(`/docs/${example}`, text)
+  const [, program] = /^(?:\.\/)?(examples\/[a-z0-9-]+\.(?:py|ts))$/.exec(target) ?? []
+  if (program !== undefined) return link(`/docs/${program}`, text)
   return name !== undefined && names.includes(name) ? link(`/docs/${name}${anchor}`, text) : text
 }
 
 const inlineCode = (label: string): string => escapeHtml(label).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
-const link = (target: string, html: string): string => `<a href="${escapeHtml(target)}">${html}</a>`
+const link = (target: string, markup: string): string => `<a href="${escapeHtml(target)}">${markup}</a>`

@@ -9,9 +9,9 @@ import { callerAs } from '../../tool-calls/index.ts'
 import { textOf } from '../forms.ts'
 import { sendPage } from '../send-page.ts'
 import { sessionOf } from '../session.ts'
-import { askToSignIn, ownForm } from './account-pages.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from './oauth-consent.ts'
 import type { PagesOptions } from './series.ts'
+import { askToSignIn, ownForm } from './sign-in.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
   readonly accounts: Accounts

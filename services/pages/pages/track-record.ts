@@ -27,8 +27,8 @@ import { type Page, page, scrolling } from '../layout.ts'
 import { sendPublicPage } from '../send-page.ts'
 import type { PagesOptions } from './series.ts'
 
-const text = z.string().max(256).optional()
-const querySchema = z.object({ timeframe: text, coin: text, coins: text })
+const word = z.string().max(256).optional()
+const querySchema = z.object({ timeframe: word, coin: word, coins: word })
 type Query = z.infer<typeof querySchema>
 
 /** A form sends what was not filled in as empty. */

@@ -167,7 +167,7 @@ export function verificationPage(answer: VerificationAnswer, hasLog: boolean): P
 ${facts([
   ['Regime', regimeText(verdict.regime)],
   ['Price', price(verdict.price)],
-  ['Probability that the upper barrier comes first', percent(verdict.probability, 2)],
+  ['Probability', `${percent(verdict.probability, 2)} that the upper barrier comes first`],
   ['Barriers', `±${percent(verdict.barrier, 2)}`],
   ['Window closes', html`${time(verdict.valid_until)} UTC`],
   ['Reasoning', verdict.reasoning],

@@ -40,6 +40,11 @@ const post = (
     payload: encoded(fields),
     headers: { ...own(), 'content-type': 'application/x-www-form-urlencoded', ...headers },
   })
+/** The page that a form leads on to, with the note that it left. */
+const follow = ({ headers }: Awaited<ReturnType<typeof post>>) => {
+  const [left] = String(headers['set-cookie']).split(';')
+  return get(String(headers.location), { ...own(), cookie: `${own().cookie}; ${left}` })
+}
 const create = (...more: (readonly [string, string])[]) =>
   post('/webhooks', [['url', URL], ['events', 'trade_call'], ...more])
 
@@ -61,8 +66,8 @@ test('a webhook is made by the form as by the interface, and its secret shown on
     ['max_per_second', '7'],
     ['sending', 'in_order'],
   )
-  expect(made.statusCode).toBe(201)
-  const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec(made.body) ?? []
+  expect(made.statusCode).toBe(303)
+  const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec((await follow(made)).body) ?? []
   expect(secret).toBeDefined()
   const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
     webhooks: { id: string }[]
@@ -110,13 +115,13 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
     webhooks: { id: string; state: string }[]
   }
   const path = `/webhooks/${webhooks[0]?.id}`
-  const tested = await post(`${path}/test`, [])
+  const tested = await follow(await post(`${path}/test`, []))
   expect(tested.body).toContain('&lt;/pre&gt;&lt;script&gt;')
   expect(tested.body).not.toContain('<script>')
   expect((await post(`${path}/pause`, [])).statusCode).toBe(303)
   expect((await get(path)).body).toContain('Resume where it stopped')
   expect((await post(`${path}/resume`, [['from', 'now']])).statusCode).toBe(303)
-  expect((await post(`${path}/rotate`, [])).body).toMatch(/whsec_/)
+  expect((await follow(await post(`${path}/rotate`, []))).body).toMatch(/whsec_/)
   const changed = await post(`${path}/change`, [
     ['url', 'https://bot.example.com/other'],
     ['max_per_second', '5'],

@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
+import { type SubscriptionAnswer, testAnswerSchema } from '../../../contracts/webhook-answers.ts'
 import { subscriptionParams } from '../../http/routes/webhook-requests.ts'
-import type { Refusal } from '../api-client.ts'
 import { address } from '../components.ts'
-import { EMPTY_FORM, type FormState, textOf } from '../forms.ts'
+import { EMPTY_FORM, type FormState, named, textOf } from '../forms.ts'
 import type { Page } from '../layout.ts'
 import { sendPage } from '../send-page.ts'
-import { askToSignIn, ownForm } from './account-pages.ts'
+import { leaveNote, noteOf, removeNote } from '../session.ts'
 import type { PagesOptions } from './series.ts'
+import { askToSignIn, ownForm } from './sign-in.ts'
 import { filterOf, newWebhookPage, sendingOf } from './webhook-form.ts'
 import {
   type Attempts,
@@ -18,18 +18,26 @@ import {
   type Missed,
   missedPage,
   type TestAnswer,
-  type WebhookLook,
   type Webhooks,
+  type WebhookView,
   webhookPage,
   webhookPath,
   webhooksPage,
-} from './webhook-pages.ts'
+} from './webhooks.ts'
 
 const text = z.string().max(256).optional()
 const ROWS = 25
 const params = { params: subscriptionParams }
 
-const look = z.strictObject({ after: text, result: text })
+/** Characters of an endpoint's answer that a cookie has room for. */
+const SHOWN_CHARACTERS = 1_000
+/** A secret, or the end of a test, shown once. */
+const webhookNote = z.object({
+  secret: z.object({ text: z.string(), about: z.string() }).optional(),
+  tested: testAnswerSchema.optional(),
+})
+
+const view = z.strictObject({ after: text, result: text })
 const onward = z.strictObject({ after: text })
 const listed = onward.extend({ status: text })
 
@@ -46,7 +54,7 @@ function createEdge({ client, frame }: PagesOptions) {
     request: FastifyRequest,
     reply: FastifyReply,
     id: string,
-    more: Partial<Pick<WebhookLook, 'secret' | 'tested' | 'state'>> & z.infer<typeof look> = {},
+    more: Partial<Pick<WebhookView, 'secret' | 'tested' | 'state'>> & z.infer<typeof view> = {},
   ): Promise<FastifyReply> {
     const { after, state = EMPTY_FORM, secret, tested } = more
     const result = more.result?.trim() || undefined
@@ -83,9 +91,11 @@ function shownPages({ app, client, send, sendWebhook }: Edge): void {
     return send(reply, newWebhookPage(EMPTY_FORM))
   })
 
-  app.get('/webhooks/:id', { schema: { ...params, querystring: look } }, (request, reply) =>
-    sendWebhook(request, reply, request.params.id, request.query),
-  )
+  app.get('/webhooks/:id', { schema: { ...params, querystring: view } }, (request, reply) => {
+    const note = noteOf(request, webhookNote)
+    if (note !== undefined) removeNote(reply)
+    return sendWebhook(request, reply, request.params.id, { ...request.query, ...note })
+  })
 
   app.get('/webhooks/:id/missed', { schema: { ...params, querystring: onward } }, async (request, reply) => {
     const { id } = request.params
@@ -95,7 +105,7 @@ function shownPages({ app, client, send, sendWebhook }: Edge): void {
   })
 }
 
-function makingPages({ app, client, formOf, send, sendWebhook }: Edge): void {
+function makingPages({ app, client, formOf, send }: Edge): void {
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
     const body = { url: textOf(typed, 'url').trim(), ...filterOf(typed), ...sendingOf(typed) }
@@ -106,7 +116,7 @@ function makingPages({ app, client, formOf, send, sendWebhook }: Edge): void {
     })
     if (made.isOk) {
       const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
-      return sendWebhook(request, reply.code(201), made.body.id, { secret })
+      return leaveNote(reply, { secret }).redirect(webhookPath(made.body.id), 303)
     }
     const refusal = named(made.refusal, 'url_refused', 'url')
     return send(reply.code(refusal.status), newWebhookPage({ typed, refusal }))
@@ -121,7 +131,7 @@ const BUTTONS: Readonly<
       readonly method?: 'DELETE' | 'PATCH'
       readonly to: (form: FormState['typed']) => string
       readonly body?: (form: FormState['typed']) => JsonObject
-      readonly shown?: (answer: never) => Partial<Pick<WebhookLook, 'secret' | 'tested'>>
+      readonly shown?: (answer: never) => z.infer<typeof webhookNote>
     }
   >
 > = {
@@ -145,7 +155,12 @@ const BUTTONS: Readonly<
       secret: { text: made.secret, about: 'This is the new secret.' },
     }),
   },
-  test: { to: () => '/test', shown: (tested: TestAnswer) => ({ tested }) },
+  test: {
+    to: () => '/test',
+    shown: ({ detail, ...tested }: TestAnswer) => ({
+      tested: { ...tested, detail: detail.slice(0, SHOWN_CHARACTERS) },
+    }),
+  },
   recover: { to: () => '/recover', body: (form) => ({ since: instantOf(textOf(form, 'since')) }) },
 }
 
@@ -159,7 +174,7 @@ function buttons({ app, client, formOf, sendWebhook }: Edge): void {
       if (!answer.isOk) {
         return sendWebhook(request, reply, id, { state: { typed, refusal: answer.refusal } })
       }
-      if (shown !== undefined) return sendWebhook(request, reply, id, shown(answer.body))
+      if (shown !== undefined) leaveNote(reply, shown(answer.body))
       if (name === 'delete') return reply.redirect('/webhooks', 303)
       return reply.redirect(webhookPath(id), 303)
     })
@@ -171,7 +186,3 @@ const instantOf = (typed: string): string =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(typed)
     ? `${typed.length === 16 ? `${typed}:00` : typed}Z`
     : typed
-
-/** A refusal that is about one field says so of it. */
-const named = (refusal: Refusal, code: string, field: string): Refusal =>
-  refusal.code === code ? { ...refusal, details: { fields: [{ field, problem: refusal.message }] } } : refusal

@@ -73,7 +73,7 @@ ${
           '#Delivered': ({ counts }) => whole(counts.delivered),
           '#Given up': ({ counts }) => whole(counts.exhausted),
           '#Waiting': (one) => whole(one.retries_open),
-          'Last taken': (one) => instant(one.last_success_at),
+          'Last taken, UTC': (one) => instant(one.last_success_at),
         })
 }
 ${pager('/webhooks', after, next, { others: { status } })}`,
@@ -99,7 +99,9 @@ ${
     ? html`<p>None yet: <a href="/webhooks">what a webhook is</a>.</p>`
     : table('Where signals are sent', webhooks, {
         ...ENDPOINT,
-        'Last taken': (one) => instant(one.last_success_at),
+        '#To be tried again': (one) => whole(one.retries_open),
+        'Last taken, UTC': (one) => instant(one.last_success_at),
+        Test: ({ id }) => action(`${webhookPath(id)}/test`, 'Send a test', { label: `Send a test to ${id}` }),
       })
 }
 <p class="noprint"><a href="/webhooks">${next === null ? 'Manage webhooks' : 'All webhooks'}</a></p>`
@@ -109,7 +111,7 @@ const signalsText = (events: SubscriptionAnswer['events']): string =>
 
 const shortened = (url: string): string => (url.length > 60 ? `${url.slice(0, 57)}…` : url)
 
-export interface WebhookLook {
+export interface WebhookView {
   readonly webhook: SubscriptionAnswer
   readonly attempts: Attempts
   readonly after: string | undefined
@@ -122,15 +124,15 @@ export interface WebhookLook {
 }
 
 /** One webhook: how it is doing, what was sent, and all that can be done with it. */
-export function webhookPage(look: WebhookLook): Page {
-  const { webhook, attempts, secret, tested, state, after, result } = look
+export function webhookPage(view: WebhookView): Page {
+  const { webhook, attempts, secret, tested, state, after, result } = view
   const path = webhookPath(webhook.id)
   return {
-    title: 'Webhook',
+    title: `Webhook to ${shortened(webhook.url)}`,
     ...OWN,
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>${shortened(webhook.url)}</h1>
-<p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)}${webhook.reason !== null && html`: ${webhook.reason}`}</p>
+<p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)} UTC${webhook.reason !== null && html`: ${webhook.reason}`}</p>
 ${secret !== undefined && note(html`<p><strong>${secret.about}</strong> It is shown this once: your receiver needs it to check what comes.</p>${copyable(secret.text, 'The secret')}`, 'good')}
 ${tested !== undefined && testedNote(tested)}
 ${refusalNote(state.refusal)}
@@ -214,13 +216,13 @@ function attemptsPart(id: string, { attempts, next }: Attempts, sought: string |
       : html`<p>No attempt was made yet.</p>`
   if (attempts.length === 0) return html`<p>None among the newest; go further.</p>`
   return table('Newest first', attempts, {
-    When: ({ at }) => time(at, 'second'),
+    'When, UTC': ({ at }) => time(at, 'second'),
     '#No.': ({ sequence }) => sequence,
     Result: ({ result }) => tag(result, RESULT_TONES[result]),
     Answer: ({ status, reason }) => status ?? reason,
     '#Try': ({ attempt }) => attempt,
     '#Took': (one) => `${Math.round(one.duration_ms)} ms`,
-    'Again at': (one) => instant(one.next_at),
+    'Again at, UTC': (one) => instant(one.next_at),
   })
 }
 
@@ -236,7 +238,7 @@ ${input(state, 'since', { label: 'Since, in UTC', type: 'datetime-local', isRequ
 /** Deliveries after a number. */
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {
   return {
-    title: 'Missed',
+    title: 'Missed signals',
     ...OWN,
     body: html`${pathTo(id)}
 <h1>Pull what was missed</h1>

@@ -125,9 +125,19 @@ const post = (url: string, fields: Record<string, string>, headers: InjectOption
     },
   })
 
+/** The page that a form leads on to, with the note that it left. */
+const follow = ({ headers }: Awaited<ReturnType<typeof post>>, session = '') => {
+  const left = [headers['set-cookie']].flat().map((one) => String(one).split(';')[0])
+  return get(String(headers.location), { cookie: [session, ...left].join('; ') })
+}
+
 test('a code begins a session that only this host is sent and no script reads', async () => {
   const asked = await post('/account/sign-in', { email: ' ada@example.com ' })
-  expect(asked.body).toContain(`name="sign_in_id" value="${KEY_ID}"`)
+  expect([asked.statusCode, asked.headers.location]).toEqual([303, '/account/code'])
+  // Loaded again, the page is the same, and no further code is made.
+  for (let n = 0; n < 2; n++)
+    expect((await follow(asked)).body).toContain(`name="sign_in_id" value="${KEY_ID}"`)
+  expect(done).toHaveLength(1)
   expect(done[0]).toEqual([
     'requestSignIn',
     { email: 'ada@example.com', client: '127.0.0.1' },
@@ -139,9 +149,10 @@ test('a code begins a session that only this host is sent and no script reads', 
     sign_in_id: KEY_ID,
   })
   expect(confirmed.statusCode).toBe(303)
-  expect(confirmed.headers['set-cookie']).toBe(
+  expect(confirmed.headers['set-cookie']).toEqual([
+    '__Host-note=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax',
     `__Host-session=${SECRET}; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax`,
-  )
+  ])
   const page = await get('/account?fbclid=abc', { cookie })
   expect(page.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'same-origin' })
   expect(page.body).toContain('this one')
@@ -159,7 +170,7 @@ describe('without a mail server', () => {
       await app.close()
       app = await start()
       const headers = { host, origin: `http://${host}` }
-      const page = await post('/account/sign-in', { email: 'ada@example.com' }, headers)
+      const page = await follow(await post('/account/sign-in', { email: 'ada@example.com' }, headers))
       expect(page.statusCode).toBe(200)
       expect(page.body).toContain('stands in the terminal')
       expect(page.headers['cache-control']).toBe('no-store')
@@ -167,11 +178,19 @@ describe('without a mail server', () => {
   )
 
   test('and with one to the mail', async () => {
-    const page = await post('/account/sign-in', { email: 'ada@example.com' })
+    const page = await follow(await post('/account/sign-in', { email: 'ada@example.com' }))
     expect(page.body).toContain('If a code can be sent to ada@example.com')
     expect(page.body).not.toContain('terminal')
   })
 })
+
+test.each(['/account/sign-in', '/account/confirm', '/account/code'])(
+  '%s, opened from history, leads to the account',
+  async (path) => {
+    const { statusCode, headers } = await get(path, { cookie: '__Host-note=bm90IEpTT04' })
+    expect([statusCode, headers.location]).toEqual([303, '/account'])
+  },
+)
 
 test.each([
   ['/webhooks', '/webhooks'],
@@ -182,7 +201,7 @@ test.each([
   ['https://evil.example/webhooks', undefined],
   ['/webhooks\r\nset-cookie: a=b', undefined],
 ])('a sign-in for %j leads on to %j', async (wanted, onward) => {
-  const asked = await post('/account/sign-in', { email: 'a@b.c', return_to: wanted })
+  const asked = await follow(await post('/account/sign-in', { email: 'a@b.c', return_to: wanted }))
   expect(asked.body.includes('name="return_to"')).toBe(onward !== undefined)
   const confirmed = await post('/account/confirm', { email: 'a@b.c', code: 'x', return_to: wanted })
   const location = confirmed.headers.location ?? ''
@@ -198,6 +217,7 @@ test('a wrong code is refused at its form, with what was typed kept', async () =
   expect(refused.statusCode).toBe(401)
   expect(refused.body).toContain(`value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;7"`)
   expect(refused.body).toContain('role="alert"')
+  expect(refused.body).toMatch(/id="code"[^>]* aria-invalid="true" autofocus/)
   expect(refused.body).not.toContain('<script>')
   refuse = new ServiceError('rate_limited', { message: 'Too many codes.' })
   expect((await post('/account/sign-in', { email: 'a@b.c' })).body).toContain('Too many codes.')
@@ -242,7 +262,10 @@ test.each([
 })
 
 test('keys are made, shown once, and revoked; sessions are ended one by one and all at once, and by signing out', async () => {
-  expect((await post('/account/keys', { label: 'bot' }, { cookie })).body).toContain(KEY)
+  const made = await follow(await post('/account/keys', { label: 'bot' }, { cookie }), cookie)
+  expect(made.body).toContain(KEY)
+  expect(made.headers['set-cookie']).toContain('__Host-note=; Path=/; Max-Age=0')
+  expect((await get('/account', { cookie })).body).not.toContain(KEY)
   expect((await post('/account/keys/revoke', { id: ACCOUNT }, { cookie })).statusCode).toBe(303)
   expect((await post('/account/sessions/end', { id: OTHER_ID }, { cookie })).statusCode).toBe(303)
   expect((await post('/account/sessions/end', {}, { cookie })).statusCode).toBe(303)
