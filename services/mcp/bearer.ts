@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import { bringsAccessToken, type Identity } from '../accounts/index.ts'
-import { isJsonObject } from './mcp-messages.ts'
+import { isJsonObject } from './jsonrpc.ts'
 
 /** The check of access tokens, with which programs sign in. */
 export interface BearerOptions {

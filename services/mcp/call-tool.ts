@@ -3,7 +3,7 @@ import type { Json } from '../../contracts/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
-import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
+import { JSON_RPC_CODES, type RpcError } from './jsonrpc.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
 import { byCaller, type Caller, type KeyCheck, type ToolOutcome } from './tool-outcome.ts'
 

@@ -6,32 +6,34 @@ import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept-header.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import { toServiceError } from '../http/errors.ts'
-import { createWaits, signalOfLeaving } from '../http/waits.ts'
+import { createWaits } from '../http/waits.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, keyError, type ToolPaths } from './call-tool.ts'
 import type { FreeTools } from './free-tools.ts'
 import {
-  CLIENT_CAPABILITIES_META_KEY,
-  type Era,
   idOf,
   isJsonObject,
   JSON_RPC_CODES,
-  type PlainRequest,
-  plainRequest,
   type RequestId,
   type RpcError,
+  RpcFault,
   readMessage,
   rpcErrorText,
   rpcResultText,
-} from './mcp-messages.ts'
+} from './jsonrpc.ts'
 import { mcpOperation } from './mcp-operation.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
-import type { McpExtension } from './protocol-server.ts'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type createProtocol,
+  type McpExtension,
+  type RpcRequest,
+  readRequest,
+} from './protocol.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
-import type { SdkExchange } from './sdk-exchange.ts'
-import type { Caller, KeyCheck } from './tool-outcome.ts'
+import type { Caller } from './tool-outcome.ts'
 import { toolAnswerBytes } from './tool-result.ts'
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
@@ -64,21 +66,14 @@ export interface McpRoutesOptions extends ToolPaths {
   /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
-  /** Answers every message that is not a plain one. */
-  readonly sdk: SdkExchange
-  /** The result of `tools/list` in each era, and what every result of the era ends with. */
-  readonly toolList: Readonly<Record<Era, string>>
-  readonly tail: Readonly<Record<Era, string>>
+  readonly protocol: ReturnType<typeof createProtocol>
   /** Checks access tokens of programs; without it no token is accepted. */
   readonly bearer?: BearerOptions | undefined
   /** Told why calls are refused, where callers are not. */
   readonly logCause?: CauseLog
   /** Nothing is measured where it is left out. */
   readonly telemetry?: McpTelemetry | undefined
-  /** Further tools, resources and prompts, such as those a conformance suite asks for. */
   readonly extension?: McpExtension | undefined
-  /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
-  readonly hasShortWay?: boolean
 }
 
 /** The dependencies that answer one message. */
@@ -119,7 +114,6 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     }
     done()
   })
-  app.addHook('preClose', () => edge.sdk.close())
   app.post(
     '/mcp',
     { bodyLimit: LIMITS.requestBodyBytes, schema: { operation: mcpOperation } },
@@ -154,9 +148,8 @@ async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply):
     const message = 'Not Acceptable: answers are JSON; accept application/json'
     return refuse(reply, 406, { code: JSON_RPC_CODES.transport, message })
   }
-  const reading = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
-  if (reading.error !== undefined) return refuse(reply, 400, reading.error, reading.id)
-  const { message } = reading
+  const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
+  if (message instanceof RpcFault) return refuse(reply, message.status, message.error, message.id)
   const { bearer } = edge
   const challenge = bearer && (await challengeOf(bearer, request, message))
   if (challenge !== undefined) {
@@ -164,37 +157,38 @@ async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply):
     const error = { code: JSON_RPC_CODES.transport, message: text, data: { code, request_id: request.id } }
     return refuse(reply.header('www-authenticate', header), status, error, idOf(message))
   }
-  const plain = edge.hasShortWay === false ? undefined : plainRequest(request.headers, message)
-  if (plain?.method === 'tools/call' && isOurs(edge, plain))
-    return answerToolCall(edge, plain, request, reply)
-  const check = await checkKey(edge, request, message)
-  if (check !== 'ok') return send(reply, rpcErrorText(idOf(message), keyError(check, request.id)))
-  if (plain?.method === 'tools/list' && plain.params.cursor === undefined) {
-    return send(reply, rpcResultText(plain.id, edge.toolList[plain.era]))
+  try {
+    const rpc = readRequest(request.headers, message)
+    return rpc === undefined ? await reply.code(202).send() : await answerRequest(edge, rpc, request, reply)
+  } catch (error) {
+    if (!(error instanceof RpcFault)) throw error
+    return refuse(reply, error.status, error.error, idOf(message))
   }
-  return answerBySdk(edge, message, request, reply)
 }
 
-/** A tool of an extension is called through the SDK; every other name is the service's to answer. */
-const isOurs = ({ extension }: Edge, { params: { name } }: PlainRequest): boolean =>
-  extension === undefined || !extension.tools.some((tool) => tool.name === name)
-
-async function answerToolCall(
+async function answerRequest(
   edge: Edge,
-  { id, era, params }: PlainRequest,
+  rpc: RpcRequest,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { id, era, method, params } = rpc
   const caller = callerOf(edge, request, params, () => edge.untilGone(reply))
+  if (method !== 'tools/call' || edge.extension?.tools.some(({ name }) => name === params.name)) {
+    const { authorization } = request.headers
+    // A call of a tool checks its key itself.
+    const check = authorization === undefined ? 'ok' : await edge.checkKey(authorization)
+    if (check !== 'ok') throw new RpcFault(keyError(check, request.id))
+    const result = await edge.protocol.answer(rpc, caller)
+    if (typeof result !== 'string') return reply.type('text/event-stream').send(result)
+    return send(reply, rpcResultText(id, result))
+  }
   const { _meta: given, name, arguments: sent = {} } = params
   const meta = isJsonObject(given) ? given : {}
-  const outcome = await callTool(edge, caller, {
-    name,
-    request: sent,
-    payment: paymentLines(meta),
-  })
+  const outcome = await callTool(edge, caller, { name, request: sent, payment: paymentLines(meta) })
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-  return send(reply, toolAnswerBytes(id, outcome, edge.tail[era], era === 'modern' && takesOffers(meta)))
+  const takesOffer = era === 'modern' && takesOffers(meta)
+  return send(reply, toolAnswerBytes(id, outcome, edge.protocol.tail[era], takesOffer))
 }
 
 /** Whether a client says that it knows results that are offers. */
@@ -202,32 +196,6 @@ function takesOffers(meta: JsonObject): boolean {
   const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta
   const { extensions } = isJsonObject(capabilities) ? capabilities : {}
   return isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
-}
-
-/** Notifications have no answer that could refuse them, and do nothing here; a tool call checks its own key. */
-async function checkKey(edge: Edge, request: FastifyRequest, message: JsonObject): Promise<KeyCheck> {
-  const { authorization } = request.headers
-  const isRequest = 'id' in message && 'method' in message
-  if (authorization === undefined || !isRequest) return 'ok'
-  return edge.checkKey(authorization)
-}
-
-async function answerBySdk(
-  edge: Edge,
-  message: JsonObject,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const signal = signalOfLeaving(reply)
-  const caller = callerOf(edge, request, message.params, () => signal)
-  const { headers } = request
-  const response = await edge.sdk.answer({ message, headers, caller, signal })
-  const contentType = response.headers.get('content-type')
-  if (response.status >= 500) request.log.error({ request_id: request.id }, 'MCP exchange failed')
-  reply.code(response.status)
-  if (contentType === null) return reply.send()
-  if (contentType.startsWith('text/event-stream')) return reply.send(response)
-  return reply.header('content-type', contentType).send(await response.text())
 }
 
 function callerOf(

@@ -28,6 +28,21 @@ export interface McpResource {
 
 export const NOTICE = 'Information, not advice.'
 
+/** As a template of RFC 6570. */
+export const PAYMENT_TEMPLATE = {
+  uriTemplate: 'signal://payments/{id}',
+  name: 'payment',
+  title: 'A payment',
+  description:
+    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what was sent back of it.',
+  mimeType: 'application/json',
+} as const
+
+const PAYMENT_URI = /^signal:\/\/payments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** The id in an address of {@link PAYMENT_TEMPLATE}; undefined for another address. */
+export const paymentIdIn = (uri: string): string | undefined => PAYMENT_URI.exec(uri)?.[1]
+
 /** Resources beside the tools; reading them costs nothing. @param tools names of those that are listed */
 export const mcpResources = (
   sources: McpResourceSources,

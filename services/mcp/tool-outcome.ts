@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import type { ToolAnswer } from '../tool-calls/index.ts'
-import type { RpcError } from './mcp-messages.ts'
+import type { RpcError } from './jsonrpc.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 
 /** The part of a request that a tool call needs beside its message. */

@@ -1,7 +1,6 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../contracts/json.ts'
 import { bytesOf, textOf } from '../../contracts/json-text.ts'
-import { type RequestId, rpcErrorText, rpcFault, rpcResultText } from './mcp-messages.ts'
+import { type RequestId, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import { SETTLEMENT_META_KEY } from './paid-tools.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 
@@ -39,17 +38,4 @@ export function toolAnswerBytes(
 function metaOf(outcome: ToolOutcome): JsonObject | undefined {
   const settlement = outcome.kind === 'answer' ? outcome.settlement : undefined
   return settlement && { [SETTLEMENT_META_KEY]: settlement }
-}
-
-/** The same for the SDK, which serialises it. @throws an error of the protocol */
-export function toolResult(outcome: ToolOutcome): CallToolResult {
-  if (outcome.kind === 'error') throw rpcFault(outcome.error)
-  const text = outcome.kind === 'refusal' ? outcome.text : JSON.stringify(outcome.body)
-  const meta = metaOf(outcome)
-  return {
-    content: [{ type: 'text', text }],
-    structuredContent: outcome.body,
-    isError: outcome.kind !== 'answer',
-    ...(meta !== undefined && { _meta: meta }),
-  }
 }
