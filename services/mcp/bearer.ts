@@ -22,7 +22,7 @@ export interface Challenge {
   readonly header: string
 }
 
-/** Whether a client asks to be told to sign in, where others are served as anonymous. */
+/** A client that sends this is asked to sign in; others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
 /** The scope that a message requires; undefined for a message without a requirement. */

@@ -92,7 +92,7 @@ function asServiceError(
     return error
   }
   log.error({ err: error, request_id: requestId }, 'tool call failed')
-  // What failed inside is for the operator's log, not for callers.
+  // The cause is for the operator's log, not for callers.
   return new ServiceError(failure, { details: { request_id: requestId } })
 }
 

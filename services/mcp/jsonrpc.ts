@@ -90,6 +90,6 @@ const malformed = (reason: string): RpcFault =>
 
 export const invalidRequest = (reason: string, id: RequestId | null = null): RpcFault =>
   new RpcFault(
-    { code: JSON_RPC_CODES.invalidRequest, message: `Invalid Request: ${reason}` },
+    { code: JSON_RPC_CODES.invalidRequest, message: `Invalid Request: ${reason.toWellFormed()}` },
     { status: 400, id },
   )

@@ -131,7 +131,7 @@ function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
     async handler({ method, headers }, reply) {
-      // Where the documentation is searched, it is served.
+      // The documentation is served if it can be searched.
       if (method === 'GET' && acceptsHtmlFirst(headers.accept) && free.has('search_knowledge'))
         return reply.redirect('/docs/mcp', 303)
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
@@ -191,7 +191,7 @@ async function answerRequest(
   return send(reply, toolAnswerBytes(id, outcome, edge.protocol.tail[era], takesOffer))
 }
 
-/** Whether a client says that it knows results that are offers. */
+/** The client says that it knows results that are offers. */
 function takesOffers(meta: JsonObject): boolean {
   const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta
   const { extensions } = isJsonObject(capabilities) ? capabilities : {}

@@ -27,6 +27,7 @@ export type Era = 'modern' | 'legacy'
 
 const KEY = 'io.modelcontextprotocol/'
 const VERSION_KEY = `${KEY}protocolVersion`
+const META = '_meta'
 export const CLIENT_CAPABILITIES_META_KEY = `${KEY}clientCapabilities`
 
 /** The name of the MCP server, in its protocol and in every announcement. */
@@ -41,11 +42,10 @@ export interface RpcRequest {
   readonly params: JsonObject
 }
 
-const META = z.looseObject({ progressToken: z.union([z.string(), z.int()]).nullish() })
 const CAPABILITIES = z.record(z.string(), z.looseObject({}).nullable())
 const CLIENT = z.looseObject({ name: z.string(), version: z.string() })
 const ENVELOPE = z.looseObject({
-  _meta: META.extend({
+  _meta: z.looseObject({
     [VERSION_KEY]: z.string(),
     [CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
     [`${KEY}clientInfo`]: CLIENT.nullish(),
@@ -54,7 +54,6 @@ const ENVELOPE = z.looseObject({
       .nullish(),
   }),
 })
-const PLAIN = z.looseObject({ _meta: META.nullish() })
 const INITIALIZE = z.looseObject({
   protocolVersion: z.string(),
   capabilities: CAPABILITIES,
@@ -93,27 +92,29 @@ export function readRequest(headers: IncomingHttpHeaders, message: JsonObject): 
   const params = sent ?? NO_PARAMS
   if (typeof method !== 'string' || !isJsonObject(params) || (id !== undefined && !isRequestId(id)))
     throw invalidRequest('the body is not a JSON-RPC message')
+  const meta = params[META] ?? NO_PARAMS
+  if (!isJsonObject(meta) || !isRequestId(meta.progressToken ?? 0))
+    throw invalidRequest('_meta is not an object, or its progressToken is no id')
   for (const member in message)
     if (!MEMBERS.has(member)) throw invalidRequest(`"${member.slice(0, 64)}" is not part of JSON-RPC`)
   const version = headerOf(headers, 'mcp-protocol-version')
-  const claim = claimOf(params)
+  const claim = isHandshake(method, params) ? undefined : (meta[VERSION_KEY] ?? undefined)
   if (claim === undefined && (version === undefined || version < MODERN_VERSION)) {
     if (version !== undefined && method !== 'initialize' && !LEGACY_VERSIONS.includes(version))
       throw unsupported(version, { code: JSON_RPC_CODES.transport })
     if (id === undefined) return undefined
-    if (params._meta !== undefined) check(PLAIN, params)
     return { era: 'legacy', id, method, params }
   }
   if (method === 'initialize' && claim === undefined) throw mismatch(`${method} is not part of ${version}`)
   if (id !== undefined) check(ENVELOPE, params, 400)
-  checkHeaders(headers, { method, params, claim: claim ?? version, isRequest: id !== undefined })
+  const revision = typeof claim === 'string' ? claim : (version ?? '')
+  checkHeaders(headers, { method, params, revision, isRequest: id !== undefined })
   return id === undefined ? undefined : { era: 'modern', id, method, params }
 }
 
-/** The revision that the message itself names. */
-function claimOf({ _meta: meta }: JsonObject): Json | undefined {
-  return isJsonObject(meta) ? (meta[VERSION_KEY] ?? undefined) : undefined
-}
+/** A client that begins with the handshake may fill a part of the newer envelope. */
+const isHandshake = (method: string, params: JsonObject): boolean =>
+  method === 'initialize' && !ENVELOPE.safeParse(params).success
 
 /** The parameter that `Mcp-Name` repeats. */
 const NAMED_BY: Readonly<Record<string, string>> = {
@@ -125,16 +126,18 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 /** Headers of the stateless revision repeat the message, so that a proxy can route it unread. */
 function checkHeaders(
   headers: IncomingHttpHeaders,
-  sent: { method: string; params: JsonObject; claim: Json | undefined; isRequest: boolean },
+  sent: { method: string; params: JsonObject; revision: string; isRequest: boolean },
 ): void {
-  const { method, params, claim, isRequest } = sent
+  const { method, params, revision, isRequest } = sent
   const version = headerOf(headers, 'mcp-protocol-version')
   const methodHeader = headerOf(headers, 'mcp-method')
-  if (version !== undefined && version !== claim) throw mismatch(`MCP-Protocol-Version is not ${claim}`)
-  if (methodHeader !== undefined && methodHeader !== method) throw mismatch(`Mcp-Method is not ${method}`)
-  if (claim !== MODERN_VERSION) {
-    const data = { supported: [MODERN_VERSION], requested: String(claim) }
-    throw unsupported(String(claim), { code: JSON_RPC_CODES.unsupportedVersion, data })
+  if (version !== undefined && version !== revision)
+    throw mismatch(`MCP-Protocol-Version is not ${revision.slice(0, 64)}`)
+  if (methodHeader !== undefined && methodHeader !== method)
+    throw mismatch(`Mcp-Method is not ${method.slice(0, 64)}`)
+  if (revision !== MODERN_VERSION) {
+    const data = { supported: [MODERN_VERSION], requested: revision }
+    throw unsupported(revision, { code: JSON_RPC_CODES.unsupportedVersion, data })
   }
   if (!isRequest) return
   if (version === undefined) throw mismatch('MCP-Protocol-Version is missing')
@@ -170,7 +173,10 @@ const mismatch = (message: string): RpcFault =>
 
 const unsupported = (version: string, error: { code: number; data?: Json }): RpcFault =>
   new RpcFault(
-    { ...error, message: `Unsupported protocol version: ${version.slice(0, 64)} ${SUPPORTED}` },
+    {
+      ...error,
+      message: `Unsupported protocol version: ${version.slice(0, 64).toWellFormed()} ${SUPPORTED}`,
+    },
     { status: 400 },
   )
 
@@ -180,7 +186,7 @@ export interface McpExtension {
   readonly tools: readonly JsonObject[]
   readonly capabilities: JsonObject
   /** Result or stream of events; undefined leaves the request to the service. @throws RpcFault */
-  answer(request: RpcRequest, signal: AbortSignal): Promise<JsonObject | Readable> | undefined
+  answer(request: RpcRequest, signal: AbortSignal): JsonObject | Readable | undefined
 }
 
 /** Dependencies of the protocol. */
@@ -200,7 +206,7 @@ interface Method {
   readonly params?: z.ZodType
   /** How long a client may keep the result. */
   readonly cached?: JsonObject
-  /** Whether the result is the same for every request. */
+  /** The result is the same for every request. */
   readonly isFixed?: boolean
   readonly answer: (params: JsonObject, caller: Caller) => JsonObject | Promise<JsonObject>
 }
@@ -237,7 +243,7 @@ export function createProtocol(core: McpCore) {
     'tools/list': { ...LIST, answer: () => ({ tools: [...core.tools, ...(core.extension?.tools ?? [])] }) },
     'resources/list': {
       ...LIST,
-      answer: () => ({ resources: core.resources.map(({ read: _, ...listed }) => listed) }),
+      answer: () => ({ resources: core.resources.map(({ listed }) => listed) }),
     },
     'resources/templates/list': {
       ...LIST,
@@ -246,7 +252,7 @@ export function createProtocol(core: McpCore) {
     'resources/read': {
       params: READ,
       cached: { ...LIST.cached, ttlMs: 60_000 },
-      answer: ({ uri }, caller) => readResource(core, String(uri), caller),
+      answer: ({ uri }, caller) => readResource(core, uri as string, caller),
     },
   }
   const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
@@ -261,7 +267,7 @@ export function createProtocol(core: McpCore) {
     /** The text of a result, or a stream of events. @throws RpcFault */
     async answer(request: RpcRequest, caller: Caller): Promise<string | Readable> {
       const { era, method, params } = request
-      const extended = await core.extension?.answer(request, caller.signal())
+      const extended = core.extension?.answer(request, caller.signal())
       if (extended !== undefined) return isStream(extended) ? extended : textOf(era, extended)
       const served = Object.hasOwn(methods, method) ? methods[method] : undefined
       if (served === undefined || (served.era ?? era) !== era) throw notFound(request)
@@ -289,7 +295,8 @@ function notFound({ era, method }: RpcRequest): RpcFault {
 async function readResource(core: McpCore, uri: string, caller: Caller): Promise<JsonObject> {
   const { payment } = core
   const id = payment === undefined ? undefined : paymentIdIn(uri)
-  const read = id === undefined ? core.resources.find((one) => one.uri === uri)?.read : () => payment?.(id)
+  const read =
+    id === undefined ? core.resources.find(({ listed }) => listed.uri === uri)?.read : () => payment?.(id)
   if (read === undefined) {
     const message = `Resource not found: ${uri.slice(0, 256)}`.toWellFormed()
     const data = { uri: uri.slice(0, 256).toWellFormed() }

@@ -18,11 +18,7 @@ export interface McpResourceSources {
 
 /** Something to read, at an address of its own. */
 export interface McpResource {
-  readonly uri: string
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly mimeType: 'application/json'
+  readonly listed: JsonObject & { readonly uri: string }
   readonly read: () => JsonObject | Promise<JsonObject>
 }
 
@@ -49,20 +45,24 @@ export const mcpResources = (
   tools: readonly string[],
 ): readonly McpResource[] => [
   {
-    uri: 'signal://service',
-    name: 'service',
-    title: 'This service',
-    description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
-    mimeType: 'application/json',
+    listed: {
+      uri: 'signal://service',
+      name: 'service',
+      title: 'This service',
+      description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
+      mimeType: 'application/json',
+    },
     read: () => serviceDescription(sources, tools),
   },
   {
-    uri: 'signal://track-record',
-    name: 'track-record',
-    title: 'Track record',
-    description:
-      'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
-    mimeType: 'application/json',
+    listed: {
+      uri: 'signal://track-record',
+      name: 'track-record',
+      title: 'Track record',
+      description:
+        'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
+      mimeType: 'application/json',
+    },
     read: () => sources.trackRecord(),
   },
 ]
