@@ -12,7 +12,6 @@ export const JSON_RPC_CODES = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** Refusals by HTTP itself: the method, the media type, the size, the origin. */
   transport: -32000,
   /** A key that does not exist or was revoked. */
   keyUnknown: -32003,
@@ -29,19 +28,35 @@ export interface RpcError {
   readonly data?: Json
 }
 
-/** An error of the protocol. The id is null if the request has none that can be sent back. */
+interface FaultOptions {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An error of the protocol, with its HTTP status and headers. */
 export class RpcFault extends Error {
   readonly error: RpcError
   readonly status: number
-  readonly id: RequestId | null
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(error: RpcError, { status = 200, id = null }: { status?: number; id?: RequestId | null } = {}) {
+  constructor(error: RpcError, { status = 200, headers = {} }: FaultOptions = {}) {
     super(error.message)
     this.error = error
     this.status = status
-    this.id = id
+    this.headers = headers
   }
 }
+
+/** A refusal by HTTP itself: the method, the media type, the size, the origin. */
+export const transportFault = (
+  status: number,
+  message: string,
+  { data, headers }: { data?: Json; headers?: FaultOptions['headers'] } = {},
+): RpcFault =>
+  new RpcFault(
+    { code: JSON_RPC_CODES.transport, message, ...(data !== undefined && { data }) },
+    { status, ...(headers !== undefined && { headers }) },
+  )
 
 export const rpcErrorText = (id: RequestId | null, error: RpcError): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`
@@ -79,17 +94,14 @@ export function readMessage(body: Buffer): JsonObject | RpcFault {
   if (Array.isArray(value)) {
     return invalidRequest('batches are not read here; send one message in each request')
   }
-  if (!isJsonObject(value) || value.jsonrpc !== '2.0') {
-    return invalidRequest('the body is not a JSON-RPC 2.0 message', idOf(value))
-  }
-  return value
+  return isJsonObject(value) ? value : invalidRequest('the body is not a JSON-RPC 2.0 message')
 }
 
 const malformed = (reason: string): RpcFault =>
   new RpcFault({ code: JSON_RPC_CODES.parseError, message: `Parse error: ${reason}` }, { status: 400 })
 
-export const invalidRequest = (reason: string, id: RequestId | null = null): RpcFault =>
+export const invalidRequest = (reason: string): RpcFault =>
   new RpcFault(
     { code: JSON_RPC_CODES.invalidRequest, message: `Invalid Request: ${reason.toWellFormed()}` },
-    { status: 400, id },
+    { status: 400 },
   )

@@ -1,14 +1,13 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS } from '../../contracts/errors.ts'
-import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept-header.ts'
 import type { CauseLog } from '../http/cause-log.ts'
-import { toServiceError } from '../http/errors.ts'
+import { errorBody, toServiceError } from '../http/errors.ts'
 import { createWaits } from '../http/waits.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
-import { type BearerOptions, challengeOf } from './bearer.ts'
+import { type BearerOptions, checkBearer } from './bearer.ts'
 import { callTool, keyError, type ToolPaths } from './call-tool.ts'
 import type { FreeTools } from './free-tools.ts'
 import {
@@ -16,11 +15,11 @@ import {
   isJsonObject,
   JSON_RPC_CODES,
   type RequestId,
-  type RpcError,
   RpcFault,
   readMessage,
   rpcErrorText,
   rpcResultText,
+  transportFault,
 } from './jsonrpc.ts'
 import { mcpOperation } from './mcp-operation.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
@@ -33,8 +32,7 @@ import {
   readRequest,
 } from './protocol.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
-import type { Caller } from './tool-outcome.ts'
-import { toolAnswerBytes } from './tool-result.ts'
+import { type Caller, toolAnswerBytes } from './tool-outcome.ts'
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function answerTransportFailure(
@@ -47,19 +45,11 @@ function answerTransportFailure(
   if (status >= 500 && refusal.code !== 'shutting_down') {
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   }
-  const data: JsonObject = {
-    code: refusal.code,
-    next_step: refusal.nextStep,
-    request_id: request.id,
-    ...(refusal.details === undefined ? {} : { details: refusal.details }),
-  }
+  const { message, ...data } = errorBody(refusal, request.id)
   // A caller of this function may have set a more specific value.
   if (refusal.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const code = refusal.code === 'internal_error' ? JSON_RPC_CODES.internalError : JSON_RPC_CODES.transport
-  return reply
-    .code(status)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(rpcErrorText(null, { code, message: refusal.message, data }))
+  return refuse(reply, new RpcFault({ code, message, data }, { status }))
 }
 
 export interface McpRoutesOptions extends ToolPaths {
@@ -102,7 +92,7 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     const { host, origin } = request.headers
     const refusal = refusalOf(options.guard, host, origin)
     if (refusal !== undefined) {
-      refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+      refuse(reply, transportFault(403, refusal))
       return
     }
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
@@ -138,31 +128,25 @@ function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()
       }
       const message = `Method Not Allowed: ${method}; send JSON-RPC messages with POST, as /docs/mcp shows`
-      return refuse(reply.header('allow', 'POST'), 405, { code: JSON_RPC_CODES.transport, message })
+      return refuse(reply, transportFault(405, message, { headers: { allow: 'POST' } }))
     },
   })
 }
 
 async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  if (!acceptsJson(request.headers.accept)) {
-    const message = 'Not Acceptable: answers are JSON; accept application/json'
-    return refuse(reply, 406, { code: JSON_RPC_CODES.transport, message })
-  }
-  const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
-  if (message instanceof RpcFault) return refuse(reply, message.status, message.error, message.id)
-  const { bearer } = edge
-  const challenge = bearer && (await challengeOf(bearer, request, message))
-  if (challenge !== undefined) {
-    const { status, header, code, message: text } = challenge
-    const error = { code: JSON_RPC_CODES.transport, message: text, data: { code, request_id: request.id } }
-    return refuse(reply.header('www-authenticate', header), status, error, idOf(message))
-  }
+  let id: RequestId | null = null
   try {
+    if (!acceptsJson(request.headers.accept))
+      throw transportFault(406, 'Not Acceptable: answers are JSON; accept application/json')
+    const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
+    if (message instanceof RpcFault) throw message
+    id = idOf(message)
+    if (edge.bearer !== undefined) await checkBearer(edge.bearer, request, message)
     const rpc = readRequest(request.headers, message)
     return rpc === undefined ? await reply.code(202).send() : await answerRequest(edge, rpc, request, reply)
   } catch (error) {
-    if (!(error instanceof RpcFault)) throw error
-    return refuse(reply, error.status, error.error, idOf(message))
+    if (error instanceof RpcFault) return refuse(reply, error, id)
+    throw error
   }
 }
 
@@ -172,8 +156,8 @@ async function answerRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { id, era, method, params } = rpc
-  const caller = callerOf(edge, request, params, () => edge.untilGone(reply))
+  const { id, era, method, params, meta } = rpc
+  const caller = callerOf(edge, rpc, request, reply)
   if (method !== 'tools/call' || edge.extension?.tools.some(({ name }) => name === params.name)) {
     const { authorization } = request.headers
     // A call of a tool checks its key itself.
@@ -183,53 +167,35 @@ async function answerRequest(
     if (typeof result !== 'string') return reply.type('text/event-stream').send(result)
     return send(reply, rpcResultText(id, result))
   }
-  const { _meta: given, name, arguments: sent = {} } = params
-  const meta = isJsonObject(given) ? given : {}
+  const { name, arguments: sent = {} } = params
   const outcome = await callTool(edge, caller, { name, request: sent, payment: paymentLines(meta) })
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-  const takesOffer = era === 'modern' && takesOffers(meta)
-  return send(reply, toolAnswerBytes(id, outcome, edge.protocol.tail[era], takesOffer))
+  return send(reply, toolAnswerBytes(id, outcome, edge.protocol.tail[era], takesOffers(rpc)))
 }
 
 /** The client says that it knows results that are offers. */
-function takesOffers(meta: JsonObject): boolean {
-  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta
+function takesOffers({ era, meta: { [CLIENT_CAPABILITIES_META_KEY]: capabilities } }: RpcRequest): boolean {
   const { extensions } = isJsonObject(capabilities) ? capabilities : {}
-  return isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
+  return era === 'modern' && isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
 }
 
-function callerOf(
-  edge: Edge,
-  request: FastifyRequest,
-  params: Json | undefined,
-  signal: Caller['signal'],
-): Caller {
+function callerOf(edge: Edge, { meta }: RpcRequest, request: FastifyRequest, reply: FastifyReply): Caller {
   const { 'idempotency-key': idempotencyKey, traceparent } = request.headers
   return {
     authorization: sentCredential(request.headers),
     address: edge.addressOf(request),
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-    traceparent: [traceparent, metaOf(params).traceparent].find(isTraceparent),
+    traceparent: [traceparent, meta.traceparent].find(isTraceparent),
     requestId: request.id,
-    signal,
+    signal: () => edge.untilGone(reply),
     log: request.log,
     logCause: edge.logCause,
     telemetry: edge.telemetry,
   }
 }
 
-/** Fields of a message beside its arguments, such as the trace context of the stateless revision. */
-function metaOf(params: Json | undefined): JsonObject {
-  const { _meta: meta } = isJsonObject(params) ? params : {}
-  return isJsonObject(meta) ? meta : {}
-}
-
-const refuse = (
-  reply: FastifyReply,
-  status: number,
-  error: RpcError,
-  id: RequestId | null = null,
-): FastifyReply => send(reply.code(status), rpcErrorText(id, error))
+const refuse = (reply: FastifyReply, fault: RpcFault, id: RequestId | null = null): FastifyReply =>
+  send(reply.code(fault.status).headers(fault.headers), rpcErrorText(id, fault.error))
 
 const send = (reply: FastifyReply, text: string | Buffer): FastifyReply =>
   reply

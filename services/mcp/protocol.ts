@@ -27,7 +27,6 @@ export type Era = 'modern' | 'legacy'
 
 const KEY = 'io.modelcontextprotocol/'
 const VERSION_KEY = `${KEY}protocolVersion`
-const META = '_meta'
 export const CLIENT_CAPABILITIES_META_KEY = `${KEY}clientCapabilities`
 
 /** The name of the MCP server, in its protocol and in every announcement. */
@@ -40,6 +39,8 @@ export interface RpcRequest {
   readonly id: RequestId
   readonly method: string
   readonly params: JsonObject
+  /** `_meta` of the parameters: what the client is, the trace, a payment. */
+  readonly meta: JsonObject
 }
 
 const CAPABILITIES = z.record(z.string(), z.looseObject({}).nullable())
@@ -88,11 +89,13 @@ const NO_PARAMS: JsonObject = {}
  */
 export function readRequest(headers: IncomingHttpHeaders, message: JsonObject): RpcRequest | undefined {
   const { id, method, params: sent } = message
+  if (message.jsonrpc !== '2.0') throw invalidRequest('the body is not a JSON-RPC 2.0 message')
   if (method === undefined && ('result' in message || 'error' in message)) return undefined
   const params = sent ?? NO_PARAMS
   if (typeof method !== 'string' || !isJsonObject(params) || (id !== undefined && !isRequestId(id)))
     throw invalidRequest('the body is not a JSON-RPC message')
-  const meta = params[META] ?? NO_PARAMS
+  const { _meta: sentMeta } = params
+  const meta = sentMeta ?? NO_PARAMS
   if (!isJsonObject(meta) || !isRequestId(meta.progressToken ?? 0))
     throw invalidRequest('_meta is not an object, or its progressToken is no id')
   for (const member in message)
@@ -103,13 +106,13 @@ export function readRequest(headers: IncomingHttpHeaders, message: JsonObject): 
     if (version !== undefined && method !== 'initialize' && !LEGACY_VERSIONS.includes(version))
       throw unsupported(version, { code: JSON_RPC_CODES.transport })
     if (id === undefined) return undefined
-    return { era: 'legacy', id, method, params }
+    return { era: 'legacy', id, method, params, meta }
   }
   if (method === 'initialize' && claim === undefined) throw mismatch(`${method} is not part of ${version}`)
   if (id !== undefined) check(ENVELOPE, params, 400)
   const revision = typeof claim === 'string' ? claim : (version ?? '')
   checkHeaders(headers, { method, params, revision, isRequest: id !== undefined })
-  return id === undefined ? undefined : { era: 'modern', id, method, params }
+  return id === undefined ? undefined : { era: 'modern', id, method, params, meta }
 }
 
 /** A client that begins with the handshake may fill a part of the newer envelope. */

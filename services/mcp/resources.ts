@@ -44,28 +44,29 @@ export const mcpResources = (
   sources: McpResourceSources,
   tools: readonly string[],
 ): readonly McpResource[] => [
-  {
-    listed: {
-      uri: 'signal://service',
-      name: 'service',
-      title: 'This service',
-      description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
-      mimeType: 'application/json',
-    },
-    read: () => serviceDescription(sources, tools),
-  },
-  {
-    listed: {
-      uri: 'signal://track-record',
-      name: 'track-record',
-      title: 'Track record',
-      description:
-        'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
-      mimeType: 'application/json',
-    },
-    read: () => sources.trackRecord(),
-  },
+  resource(
+    'service',
+    'This service',
+    'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
+    () => serviceDescription(sources, tools),
+  ),
+  resource(
+    'track-record',
+    'Track record',
+    'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
+    () => sources.trackRecord(),
+  ),
 ]
+
+const resource = (
+  name: string,
+  title: string,
+  description: string,
+  read: McpResource['read'],
+): McpResource => ({
+  listed: { uri: `signal://${name}`, name, title, description, mimeType: 'application/json' },
+  read,
+})
 
 function serviceDescription(sources: McpResourceSources, tools: readonly string[]): JsonObject {
   const tiers = Object.entries(PLAN_LIMITS).map(([tier, { callsPerWindow, callsPerDay }]) => ({

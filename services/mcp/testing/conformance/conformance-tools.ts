@@ -30,13 +30,12 @@ const embedded = (uri: string, mimeType: string, words: string): JsonObject => (
 const done = (...content: JsonObject[]): JsonObject => ({ content })
 
 const membersOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {})
-const metaOf = ({ params: { _meta: meta } }: RpcRequest): JsonObject => membersOf(meta)
 const capabilitiesOf = (request: RpcRequest): JsonObject =>
-  membersOf(metaOf(request)[CLIENT_CAPABILITIES_META_KEY])
+  membersOf(request.meta[CLIENT_CAPABILITIES_META_KEY])
 
 /** A client of the stateless revision asks for a log by its level; one of the handshake era gets everything. */
 function log(request: RpcRequest, { notify }: Context, words: string): void {
-  const isAsked = request.era === 'legacy' || 'io.modelcontextprotocol/logLevel' in metaOf(request)
+  const isAsked = request.era === 'legacy' || 'io.modelcontextprotocol/logLevel' in request.meta
   if (isAsked) notify('notifications/message', { level: 'info', data: words })
 }
 
@@ -67,7 +66,7 @@ const PLAIN_TOOLS: Readonly<Record<string, ConformanceTool>> = {
     return done(text('Logged if it was asked for.'))
   },
   test_tool_with_progress(request, { notify }) {
-    const { progressToken } = metaOf(request)
+    const { progressToken } = request.meta
     for (const progress of [0, 50, 100])
       if (progressToken !== undefined)
         notify('notifications/progress', { progressToken, progress, total: 100 })
@@ -187,23 +186,9 @@ const ASKING_TOOLS: Readonly<Record<string, ConformanceTool>> = {
   },
 }
 
-/** Without a session there is nobody to ask in the middle of a call. */
-const cannotAsk: ConformanceTool = () => ({
-  isError: true,
-  ...done(text('A client without a session cannot be asked; none is kept here.')),
-})
-const SESSION_TOOLS = [
-  'test_sampling',
-  'test_elicitation',
-  'test_elicitation_sep1034_defaults',
-  'test_elicitation_sep1330_enums',
-]
-
-export const CONFORMANCE_TOOLS: ReadonlyMap<string, ConformanceTool> = new Map([
-  ...Object.entries(PLAIN_TOOLS),
-  ...Object.entries(ASKING_TOOLS),
-  ...SESSION_TOOLS.map((name) => [name, cannotAsk] as const),
-])
+export const CONFORMANCE_TOOLS: ReadonlyMap<string, ConformanceTool> = new Map(
+  Object.entries({ ...PLAIN_TOOLS, ...ASKING_TOOLS }),
+)
 
 /** A prompt that asks for its context first. */
 export function askingPrompt(request: RpcRequest): JsonObject {
