@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 79_443,
-  testLines: 84_916,
+  productLines: 78_997,
+  testLines: 84_800,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

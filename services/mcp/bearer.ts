@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import { bringsAccessToken, type Identity } from '../accounts/index.ts'
-import { isJsonObject } from './mcp-messages.ts'
+import { isJsonObject, type RpcFault, transportFault } from './jsonrpc.ts'
 
 /** The check of access tokens, with which programs sign in. */
 export interface BearerOptions {
@@ -13,16 +13,7 @@ export interface BearerOptions {
   readonly scopeOf: (tool: Json | undefined) => Scope
 }
 
-/** A request that is answered by telling its client to sign in (RFC 6750 §3). */
-export interface Challenge {
-  readonly status: 401 | 403
-  readonly message: string
-  readonly code: 'unauthorized' | 'token_refused' | 'insufficient_scope'
-  /** Value of `WWW-Authenticate`. */
-  readonly header: string
-}
-
-/** Whether a client asks to be told to sign in, where others are served as anonymous. */
+/** A client that sends this is asked to sign in; others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
 /** The scope that a message requires; undefined for a message without a requirement. */
@@ -31,37 +22,48 @@ function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeO
   return scopeOf(isJsonObject(params) ? params.name : undefined)
 }
 
+/** Tells a client to sign in (RFC 6750 §3). */
+function challenge(
+  status: 401 | 403,
+  code: 'unauthorized' | 'token_refused' | 'insufficient_scope',
+  message: string,
+  { id, header }: { readonly id: string; readonly header: string },
+): RpcFault {
+  const headers = { 'www-authenticate': `Bearer ${header}` }
+  return transportFault(status, message, { data: { code, request_id: id }, headers })
+}
+
 /**
- * The refusal of an access token, or of a missing credential; undefined where the request goes on.
- * Keys are not looked at here, but where a client asked to be told: there what does not hold is challenged too.
+ * Checks an access token and the scope that the message requires. A key is checked here only if the client asked to sign
+ * in.
+ *
+ * @throws RpcFault
  */
-export async function challengeOf(
+export async function checkBearer(
   { identify, metadataUrl, scopeOf }: BearerOptions,
-  { headers: { authorization }, url }: Pick<FastifyRequest, 'headers' | 'url'>,
+  { headers: { authorization }, url, id }: Pick<FastifyRequest, 'headers' | 'url' | 'id'>,
   message: JsonObject,
-): Promise<Challenge | undefined> {
+): Promise<void> {
   const isToken = bringsAccessToken(authorization)
-  const isAsked = ASKS_FOR_SIGN_IN.test(url)
-  if (!isToken && !isAsked) return undefined
+  if (!isToken && !ASKS_FOR_SIGN_IN.test(url)) return
   const metadata = `resource_metadata="${metadataUrl()}"`
   if (authorization === undefined) {
     const why = 'Unauthorized: sign in by OAuth, or send an API key'
-    const header = `Bearer ${metadata}, scope="calls"`
-    return { status: 401, code: 'unauthorized', message: why, header }
+    throw challenge(401, 'unauthorized', why, { id, header: `${metadata}, scope="calls"` })
   }
   const identity = await identify(authorization)
-  if (identity.outcome === 'INDETERMINATE') return undefined
+  if (identity.outcome === 'INDETERMINATE') return
   if (identity.outcome !== 'OK') {
     const problem = isToken
       ? 'the access token has expired, was revoked, or is for another service'
       : 'what was sent is no key that applies'
-    const header = `Bearer error="invalid_token", error_description="${problem}", ${metadata}`
-    return { status: 401, code: 'token_refused', message: `Unauthorized: ${problem}`, header }
+    const header = `error="invalid_token", error_description="${problem}", ${metadata}`
+    throw challenge(401, 'token_refused', `Unauthorized: ${problem}`, { id, header })
   }
   const scope = scopeFor(message, scopeOf)
-  if (scope === undefined || identity.scopes?.includes(scope) !== false) return undefined
+  if (scope === undefined || identity.scopes?.includes(scope) !== false) return
   const problem = `the program was not let do this; it takes the scope ${scope}`
   const wanted = [...new Set([...identity.scopes, scope])].join(' ')
-  const header = `Bearer error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`
-  return { status: 403, code: 'insufficient_scope', message: `Forbidden: ${problem}`, header }
+  const header = `error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`
+  throw challenge(403, 'insufficient_scope', `Forbidden: ${problem}`, { id, header })
 }

@@ -1,11 +1,11 @@
-import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
-import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
+import { JSON_RPC_CODES, type RpcError } from './jsonrpc.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
-import { byCaller, type Caller, type KeyCheck, type ToolOutcome } from './tool-outcome.ts'
+import { byCaller, type Caller, type KeyCheck, refusalBody, type ToolOutcome } from './tool-outcome.ts'
 
 /** The handlers of tool calls. */
 export interface ToolPaths {
@@ -92,41 +92,27 @@ function asServiceError(
     return error
   }
   log.error({ err: error, request_id: requestId }, 'tool call failed')
-  // What failed inside is for the operator's log, not for callers.
+  // The cause is for the operator's log, not for callers.
   return new ServiceError(failure, { details: { request_id: requestId } })
 }
 
 function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
   if (error.code === 'key_unknown') return { kind: 'error', error: keyError('unknown', requestId) }
   if (error.code === 'key_unverifiable') return { kind: 'error', error: keyError('unverifiable', requestId) }
-  // JSON-RPC's code for it stands in the text, since a result has no other place for one.
-  const prefix = UNNAMED.has(error.code)
-    ? `MCP error ${JSON_RPC_CODES.invalidParams}`
-    : INVALID.has(error.code)
-      ? `MCP error ${JSON_RPC_CODES.invalidParams}: ${error.code}`
+  const body = refusalBody(error)
+  // A result has no other place for JSON-RPC's code than its text.
+  const prefix = IS_INVALID.test(error.code)
+    ? INVALID
+    : SAYS_MORE.test(error.code)
+      ? `${INVALID}: ${error.code}`
       : error.code
-  const { code, message, nextStep, details } = forCallers(error)
-  return {
-    kind: 'refusal',
-    text: `${prefix}: ${asSentence(message)} ${nextStep}`,
-    body: { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) },
-  }
+  return { kind: 'refusal', text: `${prefix}: ${asSentence(body.message)} ${body.next_step}`, body }
 }
 
 /** Arguments that do not fit: JSON-RPC's own code says what there is to say, or the code of a tool says more. */
-const UNNAMED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_request', 'unknown_tool'])
-const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'unknown_timeframe',
-  'unknown_exchange',
-  'unknown_coin',
-  'INVALID_QUERY',
-  'QUERY_TOO_SHORT',
-  'QUERY_TOO_LONG',
-  'INVALID_QUESTION',
-  'QUESTION_TOO_SHORT',
-  'QUESTION_TOO_LONG',
-  'INVALID_MODEL',
-])
+const INVALID = `MCP error ${JSON_RPC_CODES.invalidParams}`
+const IS_INVALID = /^(?:invalid_request|unknown_tool)$/
+const SAYS_MORE = /^(?:unknown_(?:timeframe|exchange|coin)|(?:INVALID|QUERY|QUESTION)_\w+)$/
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 

@@ -21,14 +21,10 @@ beforeEach(() => {
   fake.failure = undefined
 })
 
-/** Both ways through the edge: they must not differ in anything that a client sees. */
-describe.each([
-  ['the short way', true],
-  ['the way of the SDK', false],
-])('on %s', (_way, hasShortWay) => {
+describe('the tools about the service', () => {
   let app: FastifyInstance
   beforeAll(async () => {
-    app = await createMcpEdge({ knowledge: fake.service, hasShortWay })
+    app = await createMcpEdge({ knowledge: fake.service })
   })
   afterAll(() => app.close())
 
@@ -71,7 +67,7 @@ describe.each([
   test('a stored answer says so', async () => {
     const params = { name: 'chat_knowledge', arguments: { question: 'What counts?' } }
     const response = await send('tools/call', params, { ...KEY, 'idempotency-key': 'again' })
-    if (hasShortWay) expect(response.headers['idempotency-replayed']).toBe('true')
+    expect(response.headers['idempotency-replayed']).toBe('true')
     expect(response.json()).toMatchObject({ result: { isError: false } })
   })
 

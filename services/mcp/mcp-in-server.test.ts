@@ -20,7 +20,7 @@ test.each([modern, legacy])('stands beside the routes of the service: %o', async
   expect(response.headers).toMatchObject({ 'x-request-id': 'request-7', 'x-content-type-options': 'nosniff' })
 })
 
-test('answers the SDK’s way too, and refuses in JSON-RPC what the service refuses elsewhere in its own words', async () => {
+test('answers every method, and refuses in JSON-RPC what the service refuses elsewhere in its own words', async () => {
   const ping = await app.inject({ method: 'POST', url: '/mcp', ...legacy('ping') })
   expect(ping.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
   expect(ping.headers['x-request-id']).toBe('request-7')

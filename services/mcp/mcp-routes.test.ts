@@ -278,6 +278,17 @@ describe('the handshake era', () => {
     }
   })
 
+  test('begins with a part of the newer envelope too', async () => {
+    const { 'io.modelcontextprotocol/clientCapabilities': _, ...part } = ENVELOPE
+    const response = await post(legacy('initialize', { ...INITIALIZE, _meta: part }))
+    expect(response.json().result.protocolVersion).toBe('2025-11-25')
+  })
+
+  test.each([[], 'x', { progressToken: 1.5 }])('refuses the metadata %j', async (_meta) => {
+    const response = await post(legacy('tools/call', { ...CALL, _meta }))
+    expect([response.statusCode, response.json()]).toMatchObject([400, { id: 1, error: { code: -32600 } }])
+  })
+
   test('answers a ping', async () => {
     expect((await post(legacy('ping'))).json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} })
   })
@@ -337,6 +348,11 @@ describe('the transport', () => {
     const response = await post(raw(payload))
     expect([response.statusCode, response.json().error.code]).toEqual([400, code])
     expect(asked).toEqual([])
+  })
+
+  test('sends back the id of a message of another protocol', async () => {
+    const response = await post(raw('{"jsonrpc":"1.0","id":7,"method":"ping"}'))
+    expect(response.json()).toMatchObject({ id: 7, error: { code: -32600 } })
   })
 
   test('refuses bytes that are not UTF-8', async () => {

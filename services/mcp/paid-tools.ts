@@ -1,16 +1,15 @@
-import { forCallers, type ServiceError } from '../../contracts/errors.ts'
+import type { ServiceError } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { PaidCall, PaidCallPath, PaidOutcome } from '../tool-calls/index.ts'
-import { byCaller, type Caller, type ToolOutcome } from './tool-outcome.ts'
+import { byCaller, type Caller, refusalBody, type ToolOutcome } from './tool-outcome.ts'
 
-/** Fields for the payment of a call and for its outcome in the answer (x402, transport for MCP). */
+/** The field for the payment of a call (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
 /** Headers of the other transport that prove who the payer is, by their members here. */
 const PROOF_HEADERS = {
   'x402/payment-secret': 'Payment-Secret',
   'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
 } as const
-export const SETTLEMENT_META_KEY = 'x402/payment-response'
 /** Clients that name it get the price by a result of its own type. */
 export const PAYMENT_EXTENSION = 'org.x402/payment'
 
@@ -79,9 +78,7 @@ function requiredOf(
   offer: Extract<PaidOutcome, { kind: 'offer' }>['offer'],
   refusal: ServiceError,
 ): JsonObject {
-  const { code, message, nextStep, details } = forCallers(refusal)
-  const told = { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) }
-  return { ...(decoded(offer.header) as JsonObject), ...told }
+  return { ...(decoded(offer.header) as JsonObject), ...refusalBody(refusal) }
 }
 
 const decoded = (base64: string): Json => JSON.parse(Buffer.from(base64, 'base64').toString()) as Json

@@ -4,7 +4,7 @@ import { isIP, isIPv6 } from 'node:net'
 export interface RequestGuard {
   /** Names the service is reached by, in lower case and without a port; IPv6 addresses in brackets. */
   readonly hosts: readonly string[]
-  /** Whether any address is taken for a name: a page can bind its own name to this service, not an address. */
+  /** Any address counts as a name: a page can bind its own name to this service, not an address. */
   readonly admitsAddresses: boolean
   /** Origins of the pages, besides the service's own, whose scripts may call. */
   readonly origins: readonly string[]
@@ -56,7 +56,7 @@ export function refusalOf(
   return `Forbidden: pages of the origin ${shown(origin)} may not call this service`
 }
 
-/** Whether the origin is another than the service's own, and allowed: browsers then ask for headers that say so. */
+/** Browsers ask for headers that admit an allowed origin other than the service's own. */
 export const isForeignOrigin = (guard: RequestGuard, host: string | undefined, origin: string): boolean =>
   !isSameHost(origin, host) && guard.origins.includes(origin)
 

@@ -18,39 +18,55 @@ export interface McpResourceSources {
 
 /** Something to read, at an address of its own. */
 export interface McpResource {
-  readonly uri: string
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly mimeType: 'application/json'
+  readonly listed: JsonObject & { readonly uri: string }
   readonly read: () => JsonObject | Promise<JsonObject>
 }
 
 export const NOTICE = 'Information, not advice.'
+
+/** As a template of RFC 6570. */
+export const PAYMENT_TEMPLATE = {
+  uriTemplate: 'signal://payments/{id}',
+  name: 'payment',
+  title: 'A payment',
+  description:
+    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what was sent back of it.',
+  mimeType: 'application/json',
+} as const
+
+const PAYMENT_URI = /^signal:\/\/payments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** The id in an address of {@link PAYMENT_TEMPLATE}; undefined for another address. */
+export const paymentIdIn = (uri: string): string | undefined => PAYMENT_URI.exec(uri)?.[1]
 
 /** Resources beside the tools; reading them costs nothing. @param tools names of those that are listed */
 export const mcpResources = (
   sources: McpResourceSources,
   tools: readonly string[],
 ): readonly McpResource[] => [
-  {
-    uri: 'signal://service',
-    name: 'service',
-    title: 'This service',
-    description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
-    mimeType: 'application/json',
-    read: () => serviceDescription(sources, tools),
-  },
-  {
-    uri: 'signal://track-record',
-    name: 'track-record',
-    title: 'Track record',
-    description:
-      'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
-    mimeType: 'application/json',
-    read: () => sources.trackRecord(),
-  },
+  resource(
+    'service',
+    'This service',
+    'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
+    () => serviceDescription(sources, tools),
+  ),
+  resource(
+    'track-record',
+    'Track record',
+    'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
+    () => sources.trackRecord(),
+  ),
 ]
+
+const resource = (
+  name: string,
+  title: string,
+  description: string,
+  read: McpResource['read'],
+): McpResource => ({
+  listed: { uri: `signal://${name}`, name, title, description, mimeType: 'application/json' },
+  read,
+})
 
 function serviceDescription(sources: McpResourceSources, tools: readonly string[]): JsonObject {
   const tiers = Object.entries(PLAN_LIMITS).map(([tier, { callsPerWindow, callsPerDay }]) => ({

@@ -34,12 +34,20 @@ export function listedTools(free: FreeTools = new Map()): ListedTool[] {
 
 interface Schemas {
   readonly input: JsonObject & { readonly properties?: JsonObject }
-  readonly output: JsonObject
+  readonly output: {
+    readonly properties: Readonly<Record<string, JsonObject>>
+    readonly required: readonly string[]
+  }
 }
 
 /** Tools never change, and writing their schemas takes most of the time in which a server is made. */
 const known = new Map<string, Schemas>()
 
+/**
+ * A tool with the schema of everything that it puts into `structuredContent`: the fields it has, and what those mean. Their
+ * types stand in the answer, and in `/openapi.json`. Refusals are part of it, because widely used clients check them
+ * against it too, and would show the mismatch in place of the refusal.
+ */
 function listed(
   name: string,
   tool: ToolDefinition & Pick<FreeTool, 'hints'>,
@@ -48,48 +56,26 @@ function listed(
 ): ListedTool {
   const { input, output } = known.get(name) ?? {
     input: shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as Schemas['input'],
-    output: z.toJSONSchema(tool.response) as JsonObject,
+    output: z.toJSONSchema(tool.response) as Schemas['output'],
   }
   known.set(name, { input, output })
+  const properties: Record<string, JsonObject> = {}
+  for (const [field, { description }] of Object.entries(output.properties)) {
+    const words = JSON.stringify([field, description])
+    // A field of the request is explained there.
+    if (description === undefined || said.has(words) || Object.hasOwn(input.properties ?? {}, field)) continue
+    said.add(words)
+    properties[field] = { description }
+  }
   const { title, description, hints } = tool
-  const outputSchema = {
-    type: 'object',
-    ...outputOf(output, Object.keys(input.properties ?? {}), metadata, said),
-  } as const
+  const anyOf = [{ required: [...output.required, ...metadata] }, { required: REFUSAL_FIELDS }]
   return {
     name,
     title,
     description,
     inputSchema: { ...input, type: 'object' },
-    outputSchema,
+    outputSchema: { type: 'object', properties, anyOf },
     annotations: { ...hints },
-  }
-}
-
-/**
- * The schema of everything that a tool puts into `structuredContent`: the fields it has, and what those mean. Their
- * types stand in the answer, and in `/openapi.json`. Refusals are part of it, because widely used clients check them
- * against it too, and would show the mismatch in place of the refusal.
- *
- * @param asked fields of the request, which explains them
- */
-function outputOf(
-  { properties, required }: JsonObject,
-  asked: readonly string[],
-  metadata: readonly string[],
-  said: Set<string>,
-): JsonObject {
-  const explained = Object.entries(properties as Record<string, JsonObject>).flatMap(
-    ([field, { description }]) => {
-      const words = JSON.stringify([field, description])
-      if (description === undefined || asked.includes(field) || said.has(words)) return []
-      said.add(words)
-      return [[field, { description }]]
-    },
-  )
-  return {
-    properties: Object.fromEntries(explained),
-    anyOf: [{ required: [...(required as string[]), ...metadata] }, { required: REFUSAL_FIELDS }],
   }
 }
 

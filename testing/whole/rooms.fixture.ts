@@ -47,7 +47,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
   '@fastify/swagger': ['services/http/openapi/'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
-  '@modelcontextprotocol/server': ['services/mcp/'],
+  // It referees in tests and benches; the product speaks the protocol itself.
+  '@modelcontextprotocol': ['bench/'],
   ccxt: ['services/market/live/'],
   fastify: ['services/http/', 'services/mcp/', 'services/pages/', 'services/composition/server.ts'],
   'fastify-type-provider-zod': [

@@ -5,7 +5,7 @@ import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
-import { SERVER_NAME, SERVER_TITLE } from '../mcp-messages.ts'
+import { SERVER_NAME, SERVER_TITLE } from '../protocol.ts'
 import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
 import { listedTools } from '../tool-list.ts'
 

@@ -1,38 +1,19 @@
-import {
-  createRequestStateCodec,
-  type GetPromptResult,
-  type ListPromptsResult,
-  ProtocolError,
-  type ReadResourceResult,
-  type Server,
-} from '@modelcontextprotocol/server'
-import type { Json } from '../../../../contracts/json.ts'
-import { JSON_RPC_CODES } from '../../mcp-messages.ts'
-import type { McpBase, McpExtension } from '../../protocol-server.ts'
-import { toolResult } from '../../tool-result.ts'
-import { ASKING_TOOLS, askingPrompt } from './asking-tools.ts'
-import { PLAIN_TOOLS, PNG } from './plain-tools.ts'
-
-/** Names of the tools that answer differently in the handshake era, where a server without sessions cannot ask. */
-const SESSION_TOOLS = [
-  'test_sampling',
-  'test_elicitation',
-  'test_elicitation_sep1034_defaults',
-  'test_elicitation_sep1330_enums',
-]
-
-const TOOL_NAMES = [...Object.keys(PLAIN_TOOLS), ...Object.keys(ASKING_TOOLS), ...SESSION_TOOLS]
+import { PassThrough, Readable } from 'node:stream'
+import type { Json, JsonObject } from '../../../../contracts/json.ts'
+import { isJsonObject, JSON_RPC_CODES, RpcFault, rpcResultText } from '../../jsonrpc.ts'
+import type { McpExtension, RpcRequest } from '../../protocol.ts'
+import { askingPrompt, CONFORMANCE_TOOLS, PNG } from './conformance-tools.ts'
 
 /**
  * The tools, resources and prompts that the official conformance suite calls by name, so that it can referee
  * the same edge that serves callers. Never part of a service that anybody uses.
  *
- * @param stateKey at least 32 bytes that seal what the asking tools carry along.
+ * @param stateKey signs what the asking tools carry along
  */
 export function conformancePack(stateKey: Uint8Array): McpExtension {
-  const state = createRequestStateCodec<{ round: number }>({ key: stateKey })
+  const listeners = new Set<(list: string) => void>()
   return {
-    tools: TOOL_NAMES.map((name) => ({
+    tools: Array.from(CONFORMANCE_TOOLS.keys(), (name) => ({
       name,
       description: `Named by the conformance suite: ${name}.`,
       inputSchema: { type: 'object' as const },
@@ -44,126 +25,156 @@ export function conformancePack(stateKey: Uint8Array): McpExtension {
       completions: {},
       logging: {},
     },
-    install(server, base) {
-      server.setRequestHandler('tools/call', async ({ params }, context) => {
-        const plain = Object.hasOwn(PLAIN_TOOLS, params.name) ? PLAIN_TOOLS[params.name] : undefined
-        if (plain !== undefined) return plain(context, base.announce)
-        const asking = Object.hasOwn(ASKING_TOOLS, params.name) ? ASKING_TOOLS[params.name] : undefined
-        if (asking !== undefined) return asking(context, state)
-        if (SESSION_TOOLS.includes(params.name)) return CANNOT_ASK
-        return toolResult(await base.callTool(params.name, (params.arguments ?? {}) as Json))
+    answer(request, signal) {
+      const { era, method, params } = request
+      if (method === 'subscriptions/listen' && era === 'modern') return listen(request, listeners, signal)
+      const tool = method === 'tools/call' ? CONFORMANCE_TOOLS.get(textIn(params.name)) : undefined
+      if (tool === undefined) return METHODS[era][method]?.(request)
+      const sent: string[] = []
+      const result = tool(request, {
+        stateKey,
+        notify: (name, more) => sent.push(eventOf(name, more)),
+        announce(list) {
+          for (const listener of listeners) listener(list)
+        },
       })
-      installResources(server, base)
-      installPrompts(server)
+      if (sent.length === 0) return result
+      const ended = era === 'modern' ? { resultType: 'complete', ...result } : result
+      const last = `event: message\ndata: ${rpcResultText(request.id, JSON.stringify(ended))}\n\n`
+      return Readable.from([...sent, last])
     },
   }
 }
 
-const CANNOT_ASK = {
-  isError: true,
-  content: [
-    { type: 'text' as const, text: 'Nothing can be asked of a client without a session; none is kept here.' },
-  ],
+const eventOf = (method: string, params: JsonObject): string =>
+  `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`
+
+/** A stream of changed lists, which begins with the lists that are followed. */
+function listen(
+  { id, params }: RpcRequest,
+  listeners: Set<(list: string) => void>,
+  signal: AbortSignal,
+): Readable {
+  const stream = new PassThrough()
+  const { toolsListChanged, promptsListChanged }: JsonObject = isJsonObject(params.notifications)
+    ? params.notifications
+    : {}
+  const stamp = { _meta: { 'io.modelcontextprotocol/subscriptionId': id } }
+  const notifications = {
+    ...(toolsListChanged === true && { toolsListChanged }),
+    ...(promptsListChanged === true && { promptsListChanged }),
+  }
+  stream.write(eventOf('notifications/subscriptions/acknowledged', { notifications, ...stamp }))
+  const listener = (list: string): void => {
+    if (`${list}ListChanged` in notifications)
+      stream.write(eventOf(`notifications/${list}/list_changed`, stamp))
+  }
+  listeners.add(listener)
+  signal.addEventListener('abort', () => {
+    listeners.delete(listener)
+    stream.end()
+  })
+  return stream
 }
 
-const RESOURCES: Readonly<Record<string, ReadResourceResult['contents'][number]>> = {
+const RESOURCES: Readonly<Record<string, JsonObject>> = {
   'test://static-text': {
-    uri: 'test://static-text',
     mimeType: 'text/plain',
     text: 'This is the content of the static text resource.',
   },
-  'test://static-binary': { uri: 'test://static-binary', mimeType: 'image/png', blob: PNG },
-  'test://watched-resource': { uri: 'test://watched-resource', mimeType: 'text/plain', text: 'Watched.' },
+  'test://static-binary': { mimeType: 'image/png', blob: PNG },
+  'test://watched-resource': { mimeType: 'text/plain', text: 'Watched.' },
 }
 
-function installResources(server: Server, base: McpBase): void {
-  server.setRequestHandler('resources/list', () => {
-    const named = Object.values(RESOURCES).map(({ uri, mimeType }) => ({
-      uri,
-      mimeType,
-      name: uri,
-      description: 'Named by the conformance suite.',
-    }))
-    return { resources: [...base.listResources().resources, ...named] }
-  })
-  server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: [
-      { uriTemplate: 'test://template/{id}/data', name: 'template', mimeType: 'application/json' },
-    ],
-  }))
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const named = Object.hasOwn(RESOURCES, uri) ? RESOURCES[uri] : undefined
-    if (named !== undefined) return { contents: [named] }
-    const [, id] = /^test:\/\/template\/([^/]+)\/data$/.exec(uri) ?? []
-    if (id === undefined) return base.readResource(uri)
-    const text = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` })
-    return { contents: [{ uri, mimeType: 'application/json', text }] }
-  })
-  server.setRequestHandler('resources/subscribe', () => ({}))
-  server.setRequestHandler('resources/unsubscribe', () => ({}))
-  server.setRequestHandler('completion/complete', () => ({ completion: { values: [], hasMore: false } }))
-}
+const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-const said = (text: string): GetPromptResult['messages'][number] => ({
-  role: 'user',
-  content: { type: 'text', text },
-})
-
-const required = (name: string) => ({ name, required: true, description: 'An argument of the test.' })
+const says = (text: string): JsonObject => ({ role: 'user', content: { type: 'text', text } })
+const shows = (content: JsonObject): JsonObject => ({ role: 'user', content })
 
 /** Prompts by name: what they take, and what they say. */
-const PROMPTS: Readonly<
-  Record<
-    string,
-    {
-      readonly arguments: NonNullable<ListPromptsResult['prompts'][number]['arguments']>
-      readonly messages: (given: Readonly<Record<string, string>>) => GetPromptResult['messages']
-    }
-  >
-> = {
-  test_simple_prompt: { arguments: [], messages: () => [said('This is a simple prompt for testing.')] },
-  test_prompt_with_arguments: {
-    arguments: [required('arg1'), required('arg2')],
-    messages: ({ arg1, arg2 }) => [said(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)],
-  },
-  test_prompt_with_embedded_resource: {
-    arguments: [required('resourceUri')],
-    messages: ({ resourceUri: uri = '' }) => [
-      {
-        role: 'user',
-        content: {
-          type: 'resource',
-          resource: { uri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' },
-        },
-      },
-      said('Please process the embedded resource above.'),
+const PROMPTS: Readonly<Record<string, readonly [string[], (given: JsonObject) => JsonObject[]]>> = {
+  test_simple_prompt: [[], () => [says('This is a simple prompt for testing.')]],
+  test_prompt_with_arguments: [
+    ['arg1', 'arg2'],
+    ({ arg1, arg2 }) => [says(`Prompt with arguments: arg1='${textIn(arg1)}', arg2='${textIn(arg2)}'`)],
+  ],
+  test_prompt_with_embedded_resource: [
+    ['resourceUri'],
+    ({ resourceUri: uri = '' }) => [
+      shows({
+        type: 'resource',
+        resource: { uri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' },
+      }),
+      says('Please process the embedded resource above.'),
     ],
-  },
-  test_prompt_with_image: {
-    arguments: [],
-    messages: () => [
-      { role: 'user', content: { type: 'image', data: PNG, mimeType: 'image/png' } },
-      said('Please analyze the image above.'),
+  ],
+  test_prompt_with_image: [
+    [],
+    () => [
+      shows({ type: 'image', data: PNG, mimeType: 'image/png' }),
+      says('Please analyze the image above.'),
     ],
-  },
+  ],
 }
 const ASKING_PROMPT = 'test_input_required_result_prompt'
 
-function installPrompts(server: Server): void {
-  const prompts = [...Object.entries(PROMPTS), [ASKING_PROMPT, { arguments: [] }] as const].map(
-    ([name, prompt]) => ({
+type Methods = Readonly<Record<string, (request: RpcRequest) => JsonObject | undefined>>
+
+const CACHED = { ttlMs: 0, cacheScope: 'private' }
+
+const SHARED: Methods = {
+  'resources/list': () => ({
+    resources: Object.entries(RESOURCES).map(([uri, { mimeType }]) => ({
+      uri,
+      mimeType: mimeType as Json,
+      name: uri,
+      description: 'Named by the conformance suite.',
+    })),
+    ...CACHED,
+  }),
+  'resources/templates/list': () => ({
+    resourceTemplates: [
+      { uriTemplate: 'test://template/{id}/data', name: 'template', mimeType: 'application/json' },
+    ],
+    ...CACHED,
+  }),
+  'resources/read'({ params }) {
+    const uri = textIn(params.uri)
+    const named = RESOURCES[uri]
+    if (named !== undefined) return { contents: [{ uri, ...named }], ...CACHED }
+    const [, id] = /^test:\/\/template\/([^/]+)\/data$/.exec(uri) ?? []
+    if (id === undefined) return undefined
+    const text = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` })
+    return { contents: [{ uri, mimeType: 'application/json', text }], ...CACHED }
+  },
+  'completion/complete': () => ({ completion: { values: [], hasMore: false } }),
+  'prompts/list': () => ({
+    prompts: [...Object.entries(PROMPTS), [ASKING_PROMPT, [[]]] as const].map(([name, [taken]]) => ({
       name,
       description: `Named by the conformance suite: ${name}.`,
-      arguments: [...prompt.arguments],
-    }),
-  )
-  server.setRequestHandler('prompts/list', () => ({ prompts }))
-  server.setRequestHandler('prompts/get', async ({ params }, context) => {
-    if (params.name === ASKING_PROMPT) return askingPrompt(context)
-    const prompt = Object.hasOwn(PROMPTS, params.name) ? PROMPTS[params.name] : undefined
-    if (prompt === undefined) {
-      throw new ProtocolError(JSON_RPC_CODES.invalidParams, 'Invalid params: there is no prompt of this name')
-    }
-    return { messages: prompt.messages(params.arguments ?? {}) }
-  })
+      arguments: taken.map((one: string) => ({
+        name: one,
+        required: true,
+        description: 'An argument of the test.',
+      })),
+    })),
+    ...CACHED,
+  }),
+  'prompts/get'(request) {
+    const { name, arguments: given } = request.params
+    if (name === ASKING_PROMPT) return askingPrompt(request)
+    const [, messages] = PROMPTS[textIn(name)] ?? []
+    if (messages !== undefined) return { messages: messages(isJsonObject(given) ? given : {}) }
+    const message = 'Invalid params: there is no prompt of this name'
+    throw new RpcFault({ code: JSON_RPC_CODES.invalidParams, message })
+  },
+}
+const METHODS: Readonly<Record<RpcRequest['era'], Methods>> = {
+  modern: SHARED,
+  legacy: {
+    ...SHARED,
+    'resources/subscribe': () => ({}),
+    'resources/unsubscribe': () => ({}),
+    'logging/setLevel': () => ({}),
+  },
 }
