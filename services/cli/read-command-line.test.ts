@@ -74,9 +74,9 @@ describe('flags', () => {
     [['it', '--needed', 'a', '--loud', '--loud'], '--loud is given twice'],
     [['it', '--needed', 'a', '--loud=very'], '--loud takes no value'],
     [['it', '--needed'], '--needed has no value. For example: --needed yes'],
-    [['it', '--hush'], 'There is no flag --hush. Flags: --count --token --loud --needed'],
+    [['it', '--hush'], 'There is no flag --hush. See: npm run -s signal -- help '],
     [['it', '--coun', '3'], 'There is no flag --coun. Did you mean --count?'],
-    [['it', '-l'], 'There is no flag -l. Flags: '],
+    [['it', '-l'], 'There is no flag -l. See: '],
     [['--needed', 'a'], 'try takes <thing>, not ""'],
     [['it', 'that', '--needed', 'a'], 'try takes <thing>, not "it that"'],
   ])('%j are refused with what is wrong and what there is', (args, words) => {

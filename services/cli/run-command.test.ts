@@ -35,9 +35,9 @@ test('--version writes the release', async () => {
 
 describe('a mistake', () => {
   test.each([
-    [['repaly'], 'There is no command "repaly". Did you mean replay? Commands: help ask replay export'],
+    [['repaly'], 'There is no command "repaly". Did you mean replay? Commands: help, ask, replay, export'],
     [['help', 'repaly'], 'There is no command "repaly"'],
-    [['replay', '--colour', 'red'], 'There is no flag --colour. Flags: --exchange --coin'],
+    [['replay', '--colour', 'red'], 'There is no flag --colour. See: npm run -s signal -- help replay'],
     [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
     [['replay', '--coin', 'b$c'], '--coin is "b$c"'],
     [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coins and --coin are the same flag'],

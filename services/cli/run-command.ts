@@ -66,7 +66,8 @@ function commandIn(args: readonly string[]): FoundCommand<HelpEntry> {
     commands.map((one) => one.name),
   )
   throw new ServiceError('config_invalid', {
-    message: `There is no command ${JSON.stringify(asked)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Commands: ${names.join(ofName.length === 0 ? ' ' : ', ')}`,
+    message: `There is no command ${JSON.stringify(asked)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Commands: ${names.join(', ')}.`,
+    nextStep: 'See: npm run -s signal -- help',
   })
 }
 
@@ -104,8 +105,7 @@ export function readCommandLine(
   environment: NodeJS.ProcessEnv,
 ): ReadFlags {
   const names = Object.keys(flags)
-  const all =
-    names.length === 0 ? `${name} has no flags` : `Flags: ${names.map((flag) => `--${flag}`).join(' ')}`
+  const all = names.length === 0 ? `${name} has no flags.` : `See: npm run -s signal -- help ${name}`
   const read = readFlags(flags, args, environment, all)
   const least = operands.filter((operand) => !operand.endsWith('?')).length
   if (read.operands.length >= least && read.operands.length <= operands.length) return read

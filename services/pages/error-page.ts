@@ -7,21 +7,41 @@ const TITLES: Readonly<Record<number, string>> = {
   401: 'Sign in first',
   403: 'Not from there',
   404: 'There is nothing here',
+  405: 'This address is no page',
   429: 'Too much at once',
   500: 'Something went wrong here',
   503: 'Away for the moment',
 }
 
+/** Words for people, where those of the interface are for programs. */
+const WORDS: Readonly<Record<string, readonly [lead: string, next: string]>> = {
+  not_found: [
+    'No page has this address.',
+    'It was cut off or mistyped, perhaps. Start from one of these pages.',
+  ],
+  method_not_allowed: [
+    'A form is sent to this address; it shows nothing by itself.',
+    'Go back to the page with the form.',
+  ],
+  invalid_request: [
+    'The address, or the form, has a part that cannot be read.',
+    'It was cut off or mistyped, perhaps. Go back, or start from one of these pages.',
+  ],
+}
+
 /** A refusal with what to do about it. */
 export function errorPage({ status, code, message, nextStep, requestId }: ShownRefusal): Page {
   const title = TITLES[status] ?? 'That did not work'
+  const [lead, next] = WORDS[code] ?? [message, nextStep]
+  const isOfInterface = message !== lead && /^(?!There is no page of|The path)/.test(message)
   return {
     title,
     isPrivate: true,
     body: html`<h1>${title}</h1>
-<p class="lead">${message}</p>
-<p>${nextStep}</p>
-<p><a href="/">The board</a> · <a href="/docs">Documentation</a> · <a href="/account">Your account</a></p>
+<p class="lead">${lead}${isOfInterface && html` <span class="dim">${message}</span>`}</p>
+<p>${next}</p>
+<form class="row noprint" action="/docs" method="get" role="search"><div class="field"><label for="q">Search the documentation</label><input id="q" name="q" type="search" maxlength="200"></div><button type="submit">Search</button></form>
+<p><a href="/">The board</a> · <a href="/track-record">Track record</a> · <a href="/docs">Documentation</a> · <a href="/account">Your account</a></p>
 <p class="dim"><small>${status} <code>${code}</code>, request <code>${requestId}</code></small></p>`,
   }
 }

@@ -63,7 +63,14 @@ describe('a first start of default settings', () => {
     createSignalClient({ url: service.url, apiKey: key, onRetry: (why) => void retried.push(why) })
 
   beforeAll(async () => {
-    service = await startOwnService({ FRESH: 'false', COINS: 'BTC,ETH', TIMEFRAMES: '15m,1h,4h' })
+    service = await startOwnService({
+      FRESH: 'false',
+      COINS: 'BTC,ETH',
+      TIMEFRAMES: '15m,1h,4h',
+      // A slow machine runs into it as well.
+      RATE_PER_ADDRESS: '40',
+      RATE_PER_KEY: '40',
+    })
     const made = await runSignal('keys', 'create', '--tier', 'starter', '--data-dir', service.folder)
     key = /sk_live_\w+/.exec(made.said)?.[0] ?? expect.fail(made.said)
     for (const coin of ['BTC', 'ETH', 'BTC']) await client().getTradeCall({ coin, timeframe: '15m' })

@@ -204,7 +204,12 @@ print(json.dumps(ended))`,
     })
 
     test('waits for a service that limits it, and has its whole record', async () => {
-      const limited = await startOwnService({ COINS: 'BTC', TIMEFRAMES: '1m', MARKET_SPEED: '120' })
+      const limited = await startOwnService({
+        COINS: 'BTC',
+        TIMEFRAMES: '1m',
+        MARKET_SPEED: '120',
+        RATE_PER_ADDRESS: '5',
+      })
       try {
         const asking = Array.from({ length: 150 }, () =>
           fetch(`${limited.url}/api/markets`).then((one) => one.status),

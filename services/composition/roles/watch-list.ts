@@ -128,7 +128,7 @@ class VenueWatchList implements WatchList {
   describe(): string {
     const { COINS, TOP_COINS } = this.#settings
     const coins = COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')
-    return `${coins} of ${this.exchanges.join(', ')} at ${this.#timeframes.length} timeframes`
+    return `${coins} of ${this.exchanges.join(', ')} at ${counted(this.#timeframes.length, 'timeframe')}`
   }
 
   async follow(follow: FollowSeries, signal: AbortSignal): Promise<EngineRun> {
@@ -237,8 +237,11 @@ function describeSeries(series: readonly Series[]): string {
   const [first] = series
   if (series.length === 1 && first !== undefined) return seriesName(first)
   const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')
-  return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
+  const [coins, timeframes] = [count((one) => one.coin), count((one) => one.timeframe)]
+  return `${series.length} series: ${counted(coins, 'coin')}, ${counted(timeframes, 'timeframe')} on ${exchanges}`
 }
+
+const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? '' : 's'}`
 
 /** Allowed lateness of a bar, in market milliseconds: it grows with the speed, so that the wall time does not shrink. */
 export const staleAfterMs = ({ MARKET_SPEED = 1 }: Settings): number =>

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { nearestName } from '../../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { problemOf } from '../../../contracts/input-faults.ts'
 
 /** How one flag is given, read and explained. */
 export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {
@@ -133,7 +134,7 @@ function firstReason(issues: readonly { message: string; code?: string; errors?:
     const last = issue.errors.at(-1) as typeof issues | undefined
     if (last !== undefined && last.length > 0) return firstReason(last)
   }
-  return issue?.message ?? 'not valid'
+  return issue === undefined ? 'is not valid' : problemOf({ code: '', ...issue })
 }
 
 const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })
