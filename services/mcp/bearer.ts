@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import { bringsAccessToken, type Identity } from '../accounts/index.ts'
-import { isJsonObject, type RpcFault, transportFault } from './jsonrpc.ts'
+import { isJsonObject, RpcFault } from './jsonrpc.ts'
 
 /** The check of access tokens, with which programs sign in. */
 export interface BearerOptions {
@@ -23,15 +23,17 @@ function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeO
 }
 
 /** Tells a client to sign in (RFC 6750 §3). */
-function challenge(
+const challenge = (
   status: 401 | 403,
   code: 'unauthorized' | 'token_refused' | 'insufficient_scope',
   message: string,
   { id, header }: { readonly id: string; readonly header: string },
-): RpcFault {
-  const headers = { 'www-authenticate': `Bearer ${header}` }
-  return transportFault(status, message, { data: { code, request_id: id }, headers })
-}
+): RpcFault =>
+  new RpcFault('transport', message, {
+    status,
+    data: { code, request_id: id },
+    headers: { 'www-authenticate': `Bearer ${header}` },
+  })
 
 /**
  * Checks an access token and the scope that the message requires. A key is checked here only if the client asked to sign

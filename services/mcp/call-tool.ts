@@ -3,7 +3,7 @@ import type { Json } from '../../contracts/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
-import { JSON_RPC_CODES, type RpcError } from './jsonrpc.ts'
+import { JSON_RPC_CODES, RpcFault } from './jsonrpc.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
 import { byCaller, type Caller, type KeyCheck, refusalBody, type ToolOutcome } from './tool-outcome.ts'
 
@@ -97,8 +97,9 @@ function asServiceError(
 }
 
 function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
-  if (error.code === 'key_unknown') return { kind: 'error', error: keyError('unknown', requestId) }
-  if (error.code === 'key_unverifiable') return { kind: 'error', error: keyError('unverifiable', requestId) }
+  if (error.code === 'key_unknown') return { kind: 'error', error: keyFault('unknown', requestId).error }
+  if (error.code === 'key_unverifiable')
+    return { kind: 'error', error: keyFault('unverifiable', requestId).error }
   const body = refusalBody(error)
   // A result has no other place for JSON-RPC's code than its text.
   const prefix = IS_INVALID.test(error.code)
@@ -117,12 +118,9 @@ const SAYS_MORE = /^(?:unknown_(?:timeframe|exchange|coin)|(?:INVALID|QUERY|QUES
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 /** The error for an invalid key, for every method. */
-export function keyError(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcError {
+export function keyFault(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcFault {
   const isUnknown = check === 'unknown'
   const { code, message, nextStep } = new ServiceError(isUnknown ? 'key_unknown' : 'key_unverifiable')
-  return {
-    code: isUnknown ? JSON_RPC_CODES.keyUnknown : JSON_RPC_CODES.keyUnverifiable,
-    message,
-    data: { code, next_step: nextStep, request_id: requestId, retryable: !isUnknown },
-  }
+  const data = { code, next_step: nextStep, request_id: requestId, retryable: !isUnknown }
+  return new RpcFault(isUnknown ? 'keyUnknown' : 'keyUnverifiable', message, { data })
 }

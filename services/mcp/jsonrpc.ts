@@ -12,6 +12,7 @@ export const JSON_RPC_CODES = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  /** Refusals by HTTP itself: the method, the media type, the size, the origin. */
   transport: -32000,
   /** A key that does not exist or was revoked. */
   keyUnknown: -32003,
@@ -19,6 +20,7 @@ export const JSON_RPC_CODES = {
   keyUnverifiable: -32004,
   /** Headers that contradict the message. */
   headerMismatch: -32020,
+  missingCapability: -32021,
   unsupportedVersion: -32022,
 } as const
 
@@ -28,35 +30,27 @@ export interface RpcError {
   readonly data?: Json
 }
 
-interface FaultOptions {
-  readonly status?: number
-  readonly headers?: Readonly<Record<string, string>>
-}
-
 /** An error of the protocol, with its HTTP status and headers. */
 export class RpcFault extends Error {
   readonly error: RpcError
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(error: RpcError, { status = 200, headers = {} }: FaultOptions = {}) {
-    super(error.message)
-    this.error = error
+  constructor(
+    code: keyof typeof JSON_RPC_CODES,
+    message: string,
+    {
+      data,
+      status = 200,
+      headers = {},
+    }: Partial<Pick<RpcFault, 'status' | 'headers'>> & { data?: Json } = {},
+  ) {
+    super(message.toWellFormed())
+    this.error = { code: JSON_RPC_CODES[code], message: this.message, ...(data !== undefined && { data }) }
     this.status = status
     this.headers = headers
   }
 }
-
-/** A refusal by HTTP itself: the method, the media type, the size, the origin. */
-export const transportFault = (
-  status: number,
-  message: string,
-  { data, headers }: { data?: Json; headers?: FaultOptions['headers'] } = {},
-): RpcFault =>
-  new RpcFault(
-    { code: JSON_RPC_CODES.transport, message, ...(data !== undefined && { data }) },
-    { status, ...(headers !== undefined && { headers }) },
-  )
 
 export const rpcErrorText = (id: RequestId | null, error: RpcError): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`
@@ -98,10 +92,7 @@ export function readMessage(body: Buffer): JsonObject | RpcFault {
 }
 
 const malformed = (reason: string): RpcFault =>
-  new RpcFault({ code: JSON_RPC_CODES.parseError, message: `Parse error: ${reason}` }, { status: 400 })
+  new RpcFault('parseError', `Parse error: ${reason}`, { status: 400 })
 
 export const invalidRequest = (reason: string): RpcFault =>
-  new RpcFault(
-    { code: JSON_RPC_CODES.invalidRequest, message: `Invalid Request: ${reason.toWellFormed()}` },
-    { status: 400 },
-  )
+  new RpcFault('invalidRequest', `Invalid Request: ${reason}`, { status: 400 })

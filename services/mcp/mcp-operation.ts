@@ -1,58 +1,24 @@
 import { z } from 'zod'
-import { serviceBlockSchema } from '../../contracts/service-block.ts'
-import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
-import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import { operationsOf } from '../http/openapi/operation.ts'
 
 const message = {
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer'),
 }
-const text = z.array(z.object({ type: z.literal('text'), text: z.string() }))
-
-const marketTools = Object.entries(TOOLS).map(([name, tool]) => {
-  const response = z.intersection(tool.response, z.object({ _service: serviceBlockSchema }))
-  return [name, { ...tool, response }] as const
+const body = z.object({
+  ...message,
+  id: message.id.optional().describe('Left out, the message is a notification'),
+  method: z.string().describe('`tools/call`, `tools/list`, `initialize`, `resources/read` and so on'),
+  params: z.record(z.string(), z.json()).optional(),
 })
-const tools = [...marketTools, ...Object.entries({ ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS })]
-
-const requests = [
-  ...tools.map(([name, { request, description }]) =>
-    z
-      .object({
-        ...message,
-        method: z.literal('tools/call'),
-        params: z.object({ name: z.literal(name), arguments: request }),
-      })
-      .describe(description),
-  ),
-  z
-    .object({
-      ...message,
-      id: message.id.optional(),
-      method: z.string(),
-      params: z.record(z.string(), z.json()).optional(),
-    })
-    .describe('Any other method of the protocol; without an `id` it is a notification'),
-]
-
-const errors = z
+const result = z
+  .object({ ...message, result: z.record(z.string(), z.json()) })
+  .describe(
+    'The result of the method. That of a tool has its answer as `structuredContent`; with `isError` the tool refused, and `code`, `message` and `next_step` stand there',
+  )
+const error = z
   .object({ ...message, error: z.object({ code: z.int(), message: z.string(), data: z.json().optional() }) })
   .describe('-32003: the key is unknown. -32004: it could not be checked; try again. Others: JSON-RPC 2.0')
-const answers = [
-  ...tools.map(([name, { response, title }]) =>
-    z
-      .object({ ...message, result: z.object({ content: text, structuredContent: response }) })
-      .describe(`${title} (${name}); \`content\` has the same JSON as text`),
-  ),
-  z
-    .object({ ...message, result: z.record(z.string(), z.json()) })
-    .describe(
-      'The result of any other method; with `isError`, a tool refused, and `structuredContent` has `code`, `message` and `next_step`',
-    ),
-  errors,
-]
 
 /** Refusals by HTTP itself; refusals of keys and tools come inside an answer with status 200. */
 const REFUSALS = {
@@ -68,7 +34,11 @@ const REFUSALS = {
   500: 'Something failed that should not have',
   503: 'This process is shutting down, or the event store does not answer',
 }
+const refusals = Object.entries(REFUSALS).map(
+  ([status, description]) => [status, { description, content: { 'application/json': error } }] as const,
+)
 
+/** The arguments and answers of the tools are in `tools/list`, and in this document with the routes that do the same. */
 export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(
   'mcp',
   'Ask a tool, through the Model Context Protocol',
@@ -80,7 +50,7 @@ export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(
         'Up to 255 visible ASCII characters, new for every new request: the same request sent again with it gives the stored answer and is not charged again',
       'MCP-Protocol-Version': 'The revision of the protocol that is spoken',
     },
-    body: z.union(requests),
+    body,
     bodyExample: {
       jsonrpc: '2.0',
       id: 1,
@@ -88,15 +58,10 @@ export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(
       params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
     },
     answers: {
-      ...Object.fromEntries(
-        Object.entries(REFUSALS).map(([status, description]) => [
-          status,
-          { description, content: { 'application/json': errors } },
-        ]),
-      ),
+      ...Object.fromEntries(refusals),
       200: {
         description: 'A JSON-RPC answer: a result, a refusal of a tool, or an error',
-        content: { 'application/json': z.union(answers) },
+        content: { 'application/json': z.union([result, error]) },
       },
       202: { description: 'A notification was taken; there is no answer', content: {} },
     },

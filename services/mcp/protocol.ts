@@ -1,19 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { forCallers, isServiceError } from '../../contracts/errors.ts'
 import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
-import type { Json, JsonObject } from '../../contracts/json.ts'
-import {
-  invalidRequest,
-  isJsonObject,
-  isRequestId,
-  JSON_RPC_CODES,
-  type RequestId,
-  RpcFault,
-} from './jsonrpc.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { invalidRequest, isJsonObject, isRequestId, type RequestId, RpcFault } from './jsonrpc.ts'
 import { PAYMENT_EXTENSION } from './paid-tools.ts'
-import { type McpResource, NOTICE, PAYMENT_TEMPLATE, paymentIdIn } from './resources.ts'
+import { type McpResources, NOTICE } from './resources.ts'
 import { TOOL_GROUPS } from './tool-groups.ts'
 import type { ListedTool } from './tool-list.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -72,11 +64,8 @@ const READ = z.looseObject({ uri: z.string() })
 function check(schema: z.ZodType, params: JsonObject, status = 200): void {
   const { error } = schema.safeParse(params)
   if (error === undefined) return
-  const faults = inputFaults(error.issues, 'params', 'this method')
-  throw new RpcFault(
-    { code: JSON_RPC_CODES.invalidParams, message: `Invalid params: ${faultMessage(faults)}` },
-    { status },
-  )
+  const faults = faultMessage(inputFaults(error.issues, 'params', 'this method'))
+  throw new RpcFault('invalidParams', `Invalid params: ${faults}`, { status })
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])
@@ -104,7 +93,7 @@ export function readRequest(headers: IncomingHttpHeaders, message: JsonObject): 
   const claim = isHandshake(method, params) ? undefined : (meta[VERSION_KEY] ?? undefined)
   if (claim === undefined && (version === undefined || version < MODERN_VERSION)) {
     if (version !== undefined && method !== 'initialize' && !LEGACY_VERSIONS.includes(version))
-      throw unsupported(version, { code: JSON_RPC_CODES.transport })
+      throw unsupported('transport', version)
     if (id === undefined) return undefined
     return { era: 'legacy', id, method, params, meta }
   }
@@ -140,7 +129,7 @@ function checkHeaders(
     throw mismatch(`Mcp-Method is not ${method.slice(0, 64)}`)
   if (revision !== MODERN_VERSION) {
     const data = { supported: [MODERN_VERSION], requested: revision }
-    throw unsupported(revision, { code: JSON_RPC_CODES.unsupportedVersion, data })
+    throw unsupported('unsupportedVersion', revision, data)
   }
   if (!isRequest) return
   if (version === undefined) throw mismatch('MCP-Protocol-Version is missing')
@@ -166,22 +155,19 @@ function decoded(header: string): string | undefined {
 }
 
 const mismatch = (message: string): RpcFault =>
-  new RpcFault(
-    {
-      code: JSON_RPC_CODES.headerMismatch,
-      message: `Bad Request: the request headers and body disagree: ${message}`.toWellFormed(),
-    },
-    { status: 400 },
-  )
+  new RpcFault('headerMismatch', `Bad Request: the request headers and body disagree: ${message}`, {
+    status: 400,
+  })
 
-const unsupported = (version: string, error: { code: number; data?: Json }): RpcFault =>
-  new RpcFault(
-    {
-      ...error,
-      message: `Unsupported protocol version: ${version.slice(0, 64).toWellFormed()} ${SUPPORTED}`,
-    },
-    { status: 400 },
-  )
+const unsupported = (
+  code: 'transport' | 'unsupportedVersion',
+  version: string,
+  data?: JsonObject,
+): RpcFault =>
+  new RpcFault(code, `Unsupported protocol version: ${version.slice(0, 64)} ${SUPPORTED}`, {
+    status: 400,
+    ...(data !== undefined && { data }),
+  })
 
 /** Further tools and methods, which a conformance suite asks for by name. */
 export interface McpExtension {
@@ -197,133 +183,80 @@ export interface McpCore {
   readonly version: string
   readonly isPaid: boolean
   readonly tools: readonly ListedTool[]
-  readonly resources: readonly McpResource[]
+  readonly resources: McpResources
   readonly extension: McpExtension | undefined
-  /** The state of a payment, for the holder of its id; undefined if nothing is sold. @throws ServiceError `payment_unknown` */
-  readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
 
-interface Method {
-  /** The only era that has it. */
-  readonly era?: Era
-  readonly params?: z.ZodType
-  /** How long a client may keep the result. */
-  readonly cached?: JsonObject
-  /** The result is the same for every request. */
-  readonly isFixed?: boolean
-  readonly answer: (params: JsonObject, caller: Caller) => JsonObject | Promise<JsonObject>
-}
+type Method = (request: RpcRequest, caller: Caller) => string | Promise<string>
 
-/** Lists depend on no caller and change with no release of a client. */
-const LIST = { params: PAGE, isFixed: true, cached: { ttlMs: 300_000, cacheScope: 'public' } } as const
+const LISTS_CACHED = { ttlMs: 300_000, cacheScope: 'public' }
 
-/** Every method but `tools/call`. */
-export function createProtocol(core: McpCore) {
-  const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version: core.version }
+/** Answers every method but `tools/call`. */
+export function createProtocol({ version, isPaid, tools, resources, extension }: McpCore) {
+  const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version }
+  const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
   const capabilities = {
     tools: {},
     resources: {},
-    ...(core.isPaid && { extensions: { [PAYMENT_EXTENSION]: {} } }),
-    ...core.extension?.capabilities,
+    ...(isPaid && { extensions: { [PAYMENT_EXTENSION]: {} } }),
+    ...extension?.capabilities,
   }
-  const about = { capabilities, instructions: instructionsFor(core.tools) }
-  const methods: Readonly<Record<string, Method>> = {
-    initialize: {
-      era: 'legacy',
-      params: INITIALIZE,
-      answer({ protocolVersion: asked }) {
-        const [newest] = LEGACY_VERSIONS
-        const protocolVersion = LEGACY_VERSIONS.find((version) => version === asked) ?? newest ?? ''
-        return { protocolVersion, serverInfo, ...about }
-      },
-    },
-    ping: { era: 'legacy', answer: () => ({}) },
-    'server/discover': {
-      ...LIST,
-      era: 'modern',
-      answer: () => ({ supportedVersions: [MODERN_VERSION], ...about }),
-    },
-    'tools/list': { ...LIST, answer: () => ({ tools: [...core.tools, ...(core.extension?.tools ?? [])] }) },
-    'resources/list': {
-      ...LIST,
-      answer: () => ({ resources: core.resources.map(({ listed }) => listed) }),
-    },
-    'resources/templates/list': {
-      ...LIST,
-      answer: () => ({ resourceTemplates: core.payment === undefined ? [] : [PAYMENT_TEMPLATE] }),
-    },
-    'resources/read': {
-      params: READ,
-      cached: { ...LIST.cached, ttlMs: 60_000 },
-      answer: ({ uri }, caller) => readResource(core, uri as string, caller),
-    },
-  }
-  const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
+  const about = { capabilities, instructions: instructionsFor(tools) }
   const textOf = (era: Era, result: JsonObject, cached?: JsonObject): string =>
     JSON.stringify(
       era === 'legacy' ? result : { resultType: 'complete', ...cached, ...result, _meta: serverMeta },
     )
-  const fixed = new Map<string, string>()
+  /** A list depends on no caller, so its text is made once. */
+  const list = (result: JsonObject): Method => {
+    const texts = { legacy: textOf('legacy', result), modern: textOf('modern', result, LISTS_CACHED) }
+    return ({ era, params }) => {
+      check(PAGE, params)
+      return texts[era]
+    }
+  }
+  const initialize: Method = ({ params }) => {
+    check(INITIALIZE, params)
+    const [newest = ''] = LEGACY_VERSIONS
+    const protocolVersion = LEGACY_VERSIONS.find((one) => one === params.protocolVersion) ?? newest
+    return textOf('legacy', { protocolVersion, serverInfo, ...about })
+  }
+  const shared: Readonly<Record<string, Method>> = {
+    'tools/list': list({ tools: [...tools, ...(extension?.tools ?? [])] }),
+    'resources/list': list({ resources: resources.listed }),
+    'resources/templates/list': list({ resourceTemplates: resources.templates }),
+    async 'resources/read'({ era, params }, caller) {
+      check(READ, params)
+      const result = await resources.read(params.uri as string, caller)
+      return textOf(era, result, { ...LISTS_CACHED, ttlMs: 60_000 })
+    },
+  }
+  const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+    legacy: { ...shared, initialize, ping: () => '{}' },
+    modern: { ...shared, 'server/discover': list({ supportedVersions: [MODERN_VERSION], ...about }) },
+  }
   return {
     /** The end of every result of an era. */
     tail: { legacy: '', modern: `,"resultType":"complete","_meta":${JSON.stringify(serverMeta)}` },
     /** The text of a result, or a stream of events. @throws RpcFault */
     async answer(request: RpcRequest, caller: Caller): Promise<string | Readable> {
-      const { era, method, params } = request
-      const extended = core.extension?.answer(request, caller.signal())
+      const { era, method } = request
+      const extended = extension?.answer(request, caller.signal())
       if (extended !== undefined) return isStream(extended) ? extended : textOf(era, extended)
-      const served = Object.hasOwn(methods, method) ? methods[method] : undefined
-      if (served === undefined || (served.era ?? era) !== era) throw notFound(request)
-      if (served.params !== undefined) check(served.params, params)
-      const key = `${era} ${method}`
-      const known = fixed.get(key)
-      if (known !== undefined) return known
-      const text = textOf(era, await served.answer(params, caller), served.cached)
-      if (served.isFixed) fixed.set(key, text)
-      return text
+      const own = Object.hasOwn(methods[era], method) ? methods[era][method] : undefined
+      if (own === undefined) throw notFound(request)
+      return own(request, caller)
     },
   }
 }
 
 const isStream = (result: JsonObject | Readable): result is Readable => typeof result.pipe === 'function'
 
-/** Nothing here changes, so no stream of changes is opened: a client that asks for one hears so by HTTP too. */
+/** No stream of changes is opened, because nothing here changes: a client that asks for one hears so by HTTP too. */
 function notFound({ era, method }: RpcRequest): RpcFault {
   const isListening = method === 'subscriptions/listen'
   const reason = isListening ? ': nothing here changes that could be subscribed to' : ''
-  const error = { code: JSON_RPC_CODES.methodNotFound, message: `Method not found${reason}` }
-  return new RpcFault(error, { status: era === 'modern' || isListening ? 404 : 200 })
-}
-
-async function readResource(core: McpCore, uri: string, caller: Caller): Promise<JsonObject> {
-  const { payment } = core
-  const id = payment === undefined ? undefined : paymentIdIn(uri)
-  const read =
-    id === undefined ? core.resources.find(({ listed }) => listed.uri === uri)?.read : () => payment?.(id)
-  if (read === undefined) {
-    const message = `Resource not found: ${uri.slice(0, 256)}`.toWellFormed()
-    const data = { uri: uri.slice(0, 256).toWellFormed() }
-    throw new RpcFault({ code: JSON_RPC_CODES.invalidParams, message, data })
-  }
-  try {
-    const text = JSON.stringify(await read())
-    // A payment is its payer's affair, and changes.
-    const cached = id === undefined ? {} : { ttlMs: 0, cacheScope: 'private' }
-    return { contents: [{ uri, mimeType: 'application/json', text }], ...cached }
-  } catch (error) {
-    throw unreadable(error, uri, caller)
-  }
-}
-
-function unreadable(error: unknown, uri: string, { log, requestId }: Caller): RpcFault {
-  if (isServiceError(error) && error.code !== 'internal_error') {
-    const { code, message, nextStep } = forCallers(error)
-    const data = { code, next_step: nextStep, request_id: requestId }
-    return new RpcFault({ code: JSON_RPC_CODES.internalError, message, data })
-  }
-  log.error({ err: error, request_id: requestId, uri }, 'resource could not be read')
-  const data = { request_id: requestId }
-  return new RpcFault({ code: JSON_RPC_CODES.internalError, message: 'Internal error', data })
+  const status = era === 'modern' || isListening ? 404 : 200
+  return new RpcFault('methodNotFound', `Method not found${reason}`, { status })
 }
 
 /** Every tool that is served, by its use. */

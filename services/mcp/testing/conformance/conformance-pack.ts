@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import type { Json, JsonObject } from '../../../../contracts/json.ts'
-import { isJsonObject, JSON_RPC_CODES, RpcFault, rpcResultText } from '../../jsonrpc.ts'
+import { isJsonObject, RpcFault, rpcResultText } from '../../jsonrpc.ts'
 import type { McpExtension, RpcRequest } from '../../protocol.ts'
 import { askingPrompt, CONFORMANCE_TOOLS, PNG } from './conformance-tools.ts'
 
@@ -165,8 +165,7 @@ const SHARED: Methods = {
     if (name === ASKING_PROMPT) return askingPrompt(request)
     const [, messages] = PROMPTS[textIn(name)] ?? []
     if (messages !== undefined) return { messages: messages(isJsonObject(given) ? given : {}) }
-    const message = 'Invalid params: there is no prompt of this name'
-    throw new RpcFault({ code: JSON_RPC_CODES.invalidParams, message })
+    throw new RpcFault('invalidParams', 'Invalid params: there is no prompt of this name')
   },
 }
 const METHODS: Readonly<Record<RpcRequest['era'], Methods>> = {

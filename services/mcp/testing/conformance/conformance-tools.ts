@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Json, JsonObject } from '../../../../contracts/json.ts'
-import { isJsonObject, JSON_RPC_CODES, RpcFault } from '../../jsonrpc.ts'
+import { isJsonObject, RpcFault } from '../../jsonrpc.ts'
 import { CLIENT_CAPABILITIES_META_KEY, type RpcRequest } from '../../protocol.ts'
 
 /** A red pixel. */
@@ -75,7 +75,7 @@ const PLAIN_TOOLS: Readonly<Record<string, ConformanceTool>> = {
   test_missing_capability(request) {
     if (capabilitiesOf(request).sampling === undefined) {
       const data = { requiredCapabilities: { sampling: {} } }
-      throw new RpcFault({ code: -32021, message: 'Sampling is required', data }, { status: 400 })
+      throw new RpcFault('missingCapability', 'Sampling is required', { data, status: 400 })
     }
     return done(text('The client samples.'))
   },
@@ -142,10 +142,7 @@ function readState({ params: { requestState: state } }: RpcRequest, key: Uint8Ar
   if (state === undefined) return 0
   const round = typeof state === 'string' ? Number.parseInt(state, 10) : 0
   if (state === signed(round, key)) return round
-  throw new RpcFault({
-    code: JSON_RPC_CODES.invalidParams,
-    message: 'Invalid params: the request state was changed',
-  })
+  throw new RpcFault('invalidParams', 'Invalid params: the request state was changed')
 }
 
 const NAME_REQUEST = { user_name: form('What is your name?', 'name', 'string') }
