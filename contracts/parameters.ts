@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { canonicalTimeframe, coinOfName } from './common-names.ts'
 import { EXCHANGES } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
-import { outsideList } from './outside-list.ts'
 import { TIMEFRAMES } from './timeframes.ts'
+import { outsideList } from './value-problems.ts'
 
 /** A coin that a caller names, in either case, by its symbol or its name. */
 export const coinParameter = z

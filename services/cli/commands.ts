@@ -13,16 +13,19 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   verify: async () => [(await import('./analyst/verify.ts')).verifyCommand],
   audit: async () => [(await import('./analyst/audit.ts')).auditCommand],
   doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
-  log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],
+  log: () => ofOperator('log'),
   backup: async () => [(await import('./log/backup.ts')).backupCommand],
   restore: async () => [(await import('./log/restore.ts')).restoreCommand],
   store: async () => [(await import('./log/store-copy.ts')).storeCopyCommand],
   'sealing-key': async () => [(await import('./log/sealing-key.ts')).sealingKeyCommand],
-  keys: async () => (await import('./operator/keys.ts')).keyCommands,
-  accounts: async () => (await import('./operator/accounts.ts')).accountCommands,
-  webhooks: async () => (await import('./operator/webhooks.ts')).webhookCommands,
-  payments: async () => (await import('./operator/payments.ts')).paymentCommands,
+  keys: () => ofOperator('keys'),
+  accounts: () => ofOperator('accounts'),
+  webhooks: () => ofOperator('webhooks'),
+  payments: () => ofOperator('payments'),
 }
+
+const ofOperator = async (word: string): Promise<readonly Command[]> =>
+  (await import('./operator/operator-commands.ts')).operatorCommands[word] ?? []
 
 /** Every command; the help and `docs/commands.md` are generated from them. */
 export const loadCommands = async (): Promise<readonly Command[]> =>

@@ -8,7 +8,7 @@ export type FlagValues<Flags extends FlagDefinitions> = {
 
 export interface CommandContext extends Pick<Clock, 'now'> {
   /** Data, and nothing else. */
-  readonly stdout: NodeJS.WritableStream
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean }
   /** Progress and remarks, for people. */
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
   readonly environment: NodeJS.ProcessEnv

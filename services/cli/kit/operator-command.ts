@@ -6,6 +6,7 @@ import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
 import { type Command, type CommandInput, defineCommand } from './command.ts'
 import { FOLDER_FLAGS, SOURCE_FLAGS, sayPlace, switchFlag } from './common-flags.ts'
 import { Service } from './service.ts'
+import { answerWriter } from './show-answer.ts'
 
 /** Flags that choose the service for an operator's command. */
 export const OPERATOR_FLAGS = {
@@ -21,18 +22,21 @@ export const OPERATOR_NOTE =
   'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
 
 /** A command that sends one request of the operator to a running service. */
-export interface OperatorCommand<Flags extends FlagDefinitions, Answer>
+interface OperatorCommand<Flags extends FlagDefinitions>
   extends Pick<Command<Flags>, 'name' | 'summary' | 'examples'> {
   readonly notes?: readonly string[]
-  /** Its argument beside flags, and how that is read. */
-  readonly operand?: { readonly name: string; readonly read: (name: string, text: string) => string }
+  /** Its argument beside flags: an id, where nothing else reads it. */
+  readonly operand?: string
+  readonly read?: (name: string, text: string) => string
   readonly flags?: Flags
+  /** Fields that the table of a list shows. */
+  readonly columns?: readonly string[]
   /** Refuses flags that do not go together, before anything is asked. @throws ServiceError `config_invalid` */
   readonly check?: (flags: FlagsOf<Flags>, operand: string) => void
-  /** @returns the answer of the service, or rows, written one JSON object a line */
-  readonly act: (asked: Asked<Flags>) => Promise<Answer> | AsyncIterable<object>
-  /** The answer in words; without it, or with `--json`, it is written as JSON. Nothing is written of no answer. */
-  readonly words?: (answer: Answer) => string
+  /** @returns the answer of the service, its pages of rows, or nothing where it said all on standard error */
+  readonly act: (asked: Asked<Flags>) => Promise<object | void> | AsyncIterable<readonly object[]>
+  /** The text of the answer for a script, where that is no JSON. */
+  readonly text?: (answer: never) => string
 }
 
 type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof OPERATOR_FLAGS>['flags']
@@ -44,47 +48,41 @@ interface Asked<Flags extends FlagDefinitions> extends Pick<CommandInput, 'stder
   readonly operand: string
 }
 
-export const operatorCommand = <const Flags extends FlagDefinitions, Answer = void>({
+const JSON_FLAG = { json: switchFlag('Writes JSON on a terminal too, one object a line.') }
+
+export const operatorCommand = <const Flags extends FlagDefinitions>({
   notes = [],
   operand,
+  read = requireId,
   flags,
+  columns = [],
   check,
   act,
-  words,
+  text,
   ...named
-}: OperatorCommand<Flags, Answer>): Command<Flags & typeof OPERATOR_FLAGS> => {
-  const json = words && { json: switchFlag('Writes the answer as JSON.') }
-  return defineCommand({
+}: OperatorCommand<Flags>): Command =>
+  defineCommand({
     ...named,
     notes: [...notes, OPERATOR_NOTE],
-    operands: operand === undefined ? [] : [operand.name],
-    flags: { ...flags, ...json, ...OPERATOR_FLAGS } as unknown as Flags & typeof OPERATOR_FLAGS,
+    operands: operand === undefined ? [] : [operand],
+    flags: { ...flags, ...JSON_FLAG, ...OPERATOR_FLAGS } as unknown as Flags & typeof OPERATOR_FLAGS,
     async run(input) {
-      const given = operand?.read(operand.name, input.operands[0] ?? '') ?? ''
+      const given = operand === undefined ? '' : read(operand, input.operands[0] ?? '')
       check?.(input.flags, given)
       const requests = await openOperatorService(input)
       const answer = act({ requests, flags: input.flags, operand: given, stderr: input.stderr })
-      const write = (row: unknown): void => void input.stdout.write(`${JSON.stringify(row)}\n`)
-      if (Symbol.asyncIterator in answer) for await (const row of answer) write(row)
-      else {
-        const found = await answer
-        const isJson = words === undefined || (input.flags as { json?: unknown }).json === true
-        if (found !== undefined && isJson) write(found)
-        else if (found !== undefined) input.stdout.write(words?.(found) ?? '')
+      const isJson = (input.flags as { json?: unknown }).json === true
+      const writer = answerWriter(input.stdout, columns, isJson)
+      if (Symbol.asyncIterator in answer) {
+        for await (const page of answer) writer.rows(page)
+        return
       }
+      const found = await answer
+      if (found === undefined) return
+      if (text !== undefined && !isJson) input.stdout.write(text(found as never))
+      else writer.one(found)
     },
   })
-}
-
-export async function* rowsOf<Page extends { readonly next: string | null }>(
-  requests: Service,
-  path: string,
-  schema: z.ZodType<Page>,
-  rows: (page: Page) => readonly object[],
-  query: Readonly<Record<string, string>> = {},
-): AsyncGenerator<object, void, void> {
-  for await (const page of requests.pages(path, query, schema)) yield* rows(page)
-}
 
 /**
  * The running service that an operator's command asks.

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -7,7 +8,7 @@ import { createServer } from '../../composition/server.ts'
 import { NO_PAYMENTS } from '../../http/testing/no-payments.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
-import { runSignal } from '../kit/run-signal.fixture.ts'
+import { beginSignal, runSignal } from '../kit/run-signal.fixture.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const PAYER = `0x${'ab'.repeat(20)}`
@@ -80,14 +81,23 @@ test('payments list writes all pages, a payment a line', async () => {
   ])
 })
 
-test('payments show writes lines for people, or JSON', async () => {
-  const { code, out } = await run('payments', 'show', idOf(0))
-  expect(code).toBe(0)
-  expect(out).toContain('state     confirmed\n')
-  expect(out).toContain('amount    0.02 USDC, 0.00 sent back\n')
-  expect(out).toContain(TRANSACTION)
-  const asJson = await run('payments', 'show', idOf(0), '--json')
-  expect(JSON.parse(asJson.out)).toMatchObject({ id: idOf(0), amount_usdc: '0.02' })
+test('a terminal has tables and lines of fields, a pipe JSON, and --json makes JSON of either', async () => {
+  const onTerminal = async (...args: readonly string[]) => {
+    const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true })
+    const flags = ['--server', server, '--operator-token', TOKEN]
+    expect(await beginSignal([...args, ...flags], { stdout }).done).toBe(0)
+    return String(stdout.read())
+  }
+  const piped = await run('payments', 'show', idOf(0))
+  expect(JSON.parse(piped.out)).toMatchObject({ id: idOf(0), amount_usdc: '0.02' })
+  const lines = await onTerminal('payments', 'show', idOf(0))
+  expect(lines).toMatch(/^state +confirmed$/m)
+  expect(lines).toMatch(/^reason +—$/m)
+  const [head, first, ...rest] = (await onTerminal('payments', 'list')).trim().split('\n')
+  expect(head).toMatch(/^id +state +product +amount usdc +payer +claimed at$/)
+  expect(first).toMatch(new RegExp(`^${idOf(0)} {2}confirmed +get_trade_call +0\\.02 +${PAYER}`))
+  expect(rest).toHaveLength(LIMITS.paymentRows + 2)
+  expect(await onTerminal('payments', 'show', idOf(0), '--json')).toBe(piped.out)
   const unknown = await run('payments', 'show', idOf(1))
   expect([unknown.code === 0, unknown.err]).toEqual([false, expect.stringContaining('payment_unknown')])
 })
@@ -95,7 +105,7 @@ test('payments show writes lines for people, or JSON', async () => {
 test('payments refund records what was sent back', async () => {
   const flags = ['--transaction', TRANSACTION, '--usdc', '0.02', '--reason', 'an outage']
   const { code, out } = await run('payments', 'refund', idOf(0), ...flags)
-  expect([code, out]).toEqual([0, expect.stringContaining('0.02 sent back')])
+  expect([code, out]).toEqual([0, expect.stringContaining('"refunded_usdc":"0.02"')])
   expect(asked).toEqual([
     ['refund', idOf(0), { transaction: TRANSACTION, value: 20_000n, reason: 'an outage' }],
   ])
