@@ -16,7 +16,10 @@ export function answerWriter(output: Output, columns: readonly string[], isJson:
   const json = (answer: object): void => void output.write(`${JSON.stringify(answer)}\n`)
   let widths: number[] | undefined
   const line = (cells: readonly string[]): string =>
-    `${cells.map((cell, place) => cell.padEnd(widths?.[place] ?? 0)).join('  ')}`.trimEnd()
+    cells
+      .map((cell, place) => cell.padEnd(widths?.[place] ?? 0))
+      .join('  ')
+      .trimEnd()
   return {
     one: (answer) =>
       isTable ? void output.write(`${fieldLines(answer as JsonObject).join('\n')}\n`) : json(answer),
