@@ -64,7 +64,7 @@ import type { WebhookService } from '../http/webhook-acts.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
-import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
+import { ALL_TOOL_NAMES } from '../mcp/tool-list.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 

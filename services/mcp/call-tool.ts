@@ -58,7 +58,7 @@ async function outcomeOf(
     if (paid !== undefined && payment !== undefined && tool === undefined)
       return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = { ...byCaller(caller), request, channel: 'mcp' } as const
-    const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
+    const answer = await (tool?.run(call) ?? calls.call({ ...call, tool: nameOf(name) }))
     return { kind: 'answer', ...answer }
   } catch (thrown) {
     // The path of calls knows the tools about markets alone.

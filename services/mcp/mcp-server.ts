@@ -31,7 +31,7 @@ import {
   type RpcRequest,
   readRequest,
 } from './protocol.ts'
-import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
+import { type RequestGuard, refusalOf } from './request-guard.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { listedTools } from './tool-list.ts'
 import { type Caller, toolAnswerBytes } from './tool-outcome.ts'
@@ -119,7 +119,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
       return
     }
-    if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
+    if (origin !== undefined && options.guard.origins.includes(origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
         'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
