@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 79_390,
+  productLines: 79_363,
   testLines: 84_730,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
