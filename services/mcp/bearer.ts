@@ -16,12 +16,6 @@ export interface BearerOptions {
 /** A client that sends this is asked to sign in; others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
-/** The scope that a message requires; undefined for a message without a requirement. */
-function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeOf']): Scope | undefined {
-  if (method !== 'tools/call') return undefined
-  return scopeOf(isJsonObject(params) ? params.name : undefined)
-}
-
 /** Tells a client to sign in (RFC 6750 §3). */
 const challenge = (
   status: 401 | 403,
@@ -62,8 +56,10 @@ export async function checkBearer(
     const header = `error="invalid_token", error_description="${problem}", ${metadata}`
     throw challenge(401, 'token_refused', `Unauthorized: ${problem}`, { id, header })
   }
-  const scope = scopeFor(message, scopeOf)
-  if (scope === undefined || identity.scopes?.includes(scope) !== false) return
+  const { method, params } = message
+  if (method !== 'tools/call') return
+  const scope = scopeOf(isJsonObject(params) ? params.name : undefined)
+  if (identity.scopes?.includes(scope) !== false) return
   const problem = `the program was not let do this; it takes the scope ${scope}`
   const wanted = [...new Set([...identity.scopes, scope])].join(' ')
   const header = `error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`

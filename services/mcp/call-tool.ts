@@ -1,11 +1,13 @@
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
+import type { CauseLog } from '../http/cause-log.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, RpcFault } from './jsonrpc.ts'
-import { offerForTool, payForTool } from './paid-tools.ts'
-import { byCaller, type Caller, type KeyCheck, refusalBody, type ToolOutcome } from './tool-outcome.ts'
+import type { McpTelemetry } from './mcp-telemetry.ts'
+import { offerForTool, paidCallOf, payForTool } from './paid-tools.ts'
+import { type Caller, type KeyCheck, refusalBody, type ToolOutcome } from './tool-outcome.ts'
 
 /** The handlers of tool calls. */
 export interface ToolPaths {
@@ -19,6 +21,10 @@ export interface ToolPaths {
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
+  /** Logs why calls are refused, where callers do not learn it. */
+  readonly logCause?: CauseLog
+  /** Nothing is measured where it is left out. */
+  readonly telemetry?: McpTelemetry | undefined
 }
 
 /** A call of a tool as its message has it: of any type, and unchecked. */
@@ -35,7 +41,7 @@ export interface SentToolCall {
  */
 export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolCall): Promise<ToolOutcome> {
   const call = typeof sent.name === 'string' ? { ...sent, name: canonicalTool(sent.name) } : sent
-  const ended = caller.telemetry?.(call.name)
+  const ended = paths.telemetry?.(call.name)
   const outcome = await outcomeOf(paths, caller, call)
   ended?.(errorTypeOf(outcome))
   return outcome
@@ -49,16 +55,19 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 }
 
 async function outcomeOf(
-  { calls, free, paid }: ToolPaths,
+  { calls, free, paid, logCause }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const tool = typeof name === 'string' ? free.get(name) : undefined
   try {
     if (paid !== undefined && payment !== undefined && tool === undefined)
-      return await payForTool(paid, caller, nameOf(name), request, payment)
-    const call = { ...byCaller(caller), request, channel: 'mcp' } as const
-    const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
+      return await payForTool(paid.call, {
+        ...paidCallOf(caller, nameOf(name), request),
+        rawHeaders: payment,
+      })
+    const call = { ...caller.sender, request, channel: 'mcp' } as const
+    const answer = await (tool?.run(call) ?? calls.call({ ...call, tool: nameOf(name) }))
     return { kind: 'answer', ...answer }
   } catch (thrown) {
     // The path of calls knows the tools about markets alone.
@@ -66,9 +75,12 @@ async function outcomeOf(
       ? unknownTool(nameOf(name), [...Object.keys(TOOLS), ...free.keys()])
       : thrown
     const failure = tool?.failure ?? 'internal_error'
-    const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    const { log, sender } = caller
+    if (isServiceError(error) && error.code !== 'internal_error') logCause?.(error, sender.requestId)
+    else log.error({ err: error, request_id: sender.requestId }, 'tool call failed')
+    const refusal = refusalOutcome(asServiceError(error, failure, sender.requestId), sender.requestId)
     if (paid === undefined || tool !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal
-    return (await offerForTool(paid, caller, nameOf(name), request, error)) ?? refusal
+    return (await offerForTool(paid.call, paidCallOf(caller, nameOf(name), request), error)) ?? refusal
   }
 }
 
@@ -81,20 +93,11 @@ function nameOf(name: Json | undefined): string {
   })
 }
 
-/** @param failure code for what failed inside */
-function asServiceError(
-  error: unknown,
-  { log, logCause, requestId }: Caller,
-  failure: ErrorCode,
-): ServiceError {
-  if (isServiceError(error) && error.code !== 'internal_error') {
-    logCause?.(error, requestId)
-    return error
-  }
-  log.error({ err: error, request_id: requestId }, 'tool call failed')
-  // The cause is for the operator's log, not for callers.
-  return new ServiceError(failure, { details: { request_id: requestId } })
-}
+/** The cause of an internal error is for the operator's log, not for callers. */
+const asServiceError = (error: unknown, failure: ErrorCode, requestId: string): ServiceError =>
+  isServiceError(error) && error.code !== 'internal_error'
+    ? error
+    : new ServiceError(failure, { details: { request_id: requestId } })
 
 function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
   if (error.code === 'key_unknown') return { kind: 'error', error: keyFault('unknown', requestId).error }

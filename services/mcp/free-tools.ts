@@ -23,11 +23,8 @@ export interface FreeTool extends ToolDefinition {
   readonly hints: ToolHints
   /** The code that callers get after an internal error. */
   readonly failure: ErrorCode
-  /**
-   * @param gone aborted when nobody waits for the answer any more
-   * @throws ServiceError what the same refuses over HTTP
-   */
-  run(call: FreeToolCall, gone: () => AbortSignal): Promise<ToolAnswer>
+  /** @throws ServiceError what the same refuses over HTTP */
+  run(call: FreeToolCall): Promise<ToolAnswer>
 }
 
 /** The tools that are served, by name. */

@@ -3,7 +3,6 @@ import { ERRORS } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept-header.ts'
-import type { CauseLog } from '../http/cause-log.ts'
 import { errorBody, toServiceError } from '../http/errors.ts'
 import { createWaits } from '../http/waits.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
@@ -22,7 +21,6 @@ import {
   rpcResultText,
 } from './jsonrpc.ts'
 import { mcpOperation } from './mcp-operation.ts'
-import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -31,7 +29,7 @@ import {
   type RpcRequest,
   readRequest,
 } from './protocol.ts'
-import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
+import { type RequestGuard, refusalOf } from './request-guard.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { listedTools } from './tool-list.ts'
 import { type Caller, toolAnswerBytes } from './tool-outcome.ts'
@@ -67,10 +65,6 @@ export interface McpServerOptions extends Omit<ToolPaths, 'free'> {
   readonly guard: RequestGuard
   /** Checks access tokens of programs; without it no token is accepted. */
   readonly bearer?: BearerOptions | undefined
-  /** Logs why calls are refused, where callers do not learn it. */
-  readonly logCause?: CauseLog
-  /** Nothing is measured where it is left out. */
-  readonly telemetry?: McpTelemetry | undefined
   readonly extension?: McpExtension | undefined
 }
 
@@ -119,7 +113,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
       return
     }
-    if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
+    if (origin !== undefined && options.guard.origins.includes(origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
         'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
@@ -208,15 +202,15 @@ function takesOffers({ era, meta: { [CLIENT_CAPABILITIES_META_KEY]: capabilities
 function callerOf(edge: Edge, { meta }: RpcRequest, request: FastifyRequest, reply: FastifyReply): Caller {
   const { 'idempotency-key': idempotencyKey, traceparent } = request.headers
   return {
-    authorization: sentCredential(request.headers),
-    address: edge.addressOf(request),
-    idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-    traceparent: [traceparent, meta.traceparent].find(isTraceparent),
-    requestId: request.id,
+    sender: {
+      authorization: sentCredential(request.headers),
+      address: edge.addressOf(request),
+      idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+      traceparent: [traceparent, meta.traceparent].find(isTraceparent),
+      requestId: request.id,
+    },
     signal: () => edge.untilGone(reply),
     log: request.log,
-    logCause: edge.logCause,
-    telemetry: edge.telemetry,
   }
 }
 

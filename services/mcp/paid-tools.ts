@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { PaidCall, PaidCallPath, PaidOutcome } from '../tool-calls/index.ts'
-import { byCaller, type Caller, refusalBody, type ToolOutcome } from './tool-outcome.ts'
+import { type Caller, refusalBody, type ToolOutcome } from './tool-outcome.ts'
 
 /** The field for the payment of a call (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
@@ -27,20 +27,29 @@ export function paymentLines(meta: JsonObject | undefined): readonly string[] | 
   return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...proofs]
 }
 
+type Pay = PaidCallPath['call']
+
+/** A call of a tool as the path of paid calls takes it. */
+export const paidCallOf = (
+  { sender, signal }: Caller,
+  tool: string,
+  request: Json,
+): Omit<PaidCall, 'rawHeaders'> => ({
+  tool,
+  body: { lenient: request, isEmpty: false, require: () => request },
+  ...sender,
+  signal,
+  channel: 'mcp',
+})
+
 /**
  * Calls a tool with a payment, by the path that paid routes take: the same authorization has the same answer here and
  * there, and is charged once.
  *
  * @throws ServiceError as the path does
  */
-export async function payForTool(
-  paid: Pick<PaidCallPath, 'call'>,
-  caller: Caller,
-  tool: string,
-  request: Json,
-  rawHeaders: readonly string[],
-): Promise<ToolOutcome> {
-  const outcome = await paid.call({ ...callOf(caller, tool, request), rawHeaders })
+export async function payForTool(pay: Pay, call: PaidCall): Promise<ToolOutcome> {
+  const outcome = await pay(call)
   if (outcome.kind === 'offer') return { kind: 'offer', body: requiredOf(outcome.offer, outcome.refusal) }
   const { receipt, ...answer } = outcome
   return { ...answer, settlement: receipt && (decoded(receipt.value) as JsonObject) }
@@ -52,26 +61,15 @@ export async function payForTool(
  * @param refusal why it is to be paid for
  */
 export async function offerForTool(
-  paid: Pick<PaidCallPath, 'call'>,
-  caller: Caller,
-  tool: string,
-  request: Json,
+  pay: Pay,
+  call: Omit<PaidCall, 'rawHeaders'>,
   refusal: ServiceError,
 ): Promise<ToolOutcome | undefined> {
-  const call = { ...callOf(caller, tool, request), authorization: undefined, rawHeaders: [] }
-  const outcome = await paid.call(call)
+  const outcome = await pay({ ...call, authorization: undefined, rawHeaders: [] })
   if (outcome.kind !== 'offer') return undefined
   const body = requiredOf(outcome.offer, refusal)
   return Array.isArray(body.accepts) && body.accepts.length > 0 ? { kind: 'offer', body } : undefined
 }
-
-const callOf = (caller: Caller, tool: string, request: Json): Omit<PaidCall, 'rawHeaders'> => ({
-  tool,
-  body: { lenient: request, isEmpty: false, require: () => request },
-  ...byCaller(caller),
-  signal: caller.signal,
-  channel: 'mcp',
-})
 
 /** `PaymentRequired` of version 2, with the members that every refusal here has. */
 function requiredOf(

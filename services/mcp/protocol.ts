@@ -6,8 +6,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { invalidRequest, isJsonObject, isRequestId, type RequestId, RpcFault } from './jsonrpc.ts'
 import { PAYMENT_EXTENSION } from './paid-tools.ts'
 import { type McpResources, NOTICE } from './resources.ts'
-import { TOOL_GROUPS } from './tool-groups.ts'
-import type { ListedTool } from './tool-list.ts'
+import { type ListedTool, TOOL_GROUPS } from './tool-list.ts'
 import type { Caller } from './tool-outcome.ts'
 
 /** The stateless revision, and those that begin with a handshake, newest first. */

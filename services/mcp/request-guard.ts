@@ -56,10 +56,6 @@ export function refusalOf(
   return `Forbidden: pages of the origin ${shown(origin)} may not call this service`
 }
 
-/** Browsers ask for headers that admit an allowed origin other than the service's own. */
-export const isForeignOrigin = (guard: RequestGuard, host: string | undefined, origin: string): boolean =>
-  !isSameHost(origin, host) && guard.origins.includes(origin)
-
 /** The name in a `Host` header, without the port (RFC 9110 §7.2); undefined where it is none. */
 function hostName(host: string): string | undefined {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1]

@@ -92,7 +92,7 @@ export function mcpResources({ payment, ...sources }: McpResourceSources, tools:
   }
 }
 
-function unreadable(error: unknown, uri: string, { log, requestId }: Caller): RpcFault {
+function unreadable(error: unknown, uri: string, { log, sender: { requestId } }: Caller): RpcFault {
   if (isServiceError(error) && error.code !== 'internal_error') {
     const { message, ...data } = errorBody(error, requestId)
     return new RpcFault('internalError', message, { data })

@@ -8,8 +8,7 @@ import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.
 import type { WebhookService } from '../http/webhook-acts.ts'
 import { historyTools, knowledgeTools } from './free-tools.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
-import { ALL_TOOL_NAMES, TOOL_GROUPS } from './tool-groups.ts'
-import { listedTools } from './tool-list.ts'
+import { ALL_TOOL_NAMES, listedTools, TOOL_GROUPS } from './tool-list.ts'
 import { webhookTools } from './webhook-tools.ts'
 
 const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_step: 'Wait.' }

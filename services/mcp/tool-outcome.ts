@@ -2,34 +2,19 @@ import type { FastifyBaseLogger } from 'fastify'
 import { forCallers, type ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { bytesOf, textOf } from '../../contracts/json-text.ts'
-import type { CauseLog } from '../http/cause-log.ts'
-import type { ToolAnswer } from '../tool-calls/index.ts'
+import type { ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import { type RequestId, type RpcError, rpcErrorText, rpcResultText } from './jsonrpc.ts'
-import type { McpTelemetry } from './mcp-telemetry.ts'
 
 /** The part of a request that a tool call needs beside its message. */
 export interface Caller {
-  readonly authorization: string | undefined
-  readonly address: string
-  readonly idempotencyKey: string | undefined
-  readonly traceparent: string | undefined
-  readonly requestId: string
-  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
+  readonly sender: Pick<
+    ToolCall,
+    'authorization' | 'address' | 'idempotencyKey' | 'requestId' | 'traceparent'
+  >
+  /** Aborted when nobody waits for the answer any more; made only if something has to be waited for. */
   readonly signal: () => AbortSignal
   readonly log: FastifyBaseLogger
-  readonly logCause?: CauseLog | undefined
-  /** Nothing is measured where it is left out. */
-  readonly telemetry?: McpTelemetry | undefined
 }
-
-/** The members of a call that are its caller's. */
-export const byCaller = ({ authorization, address, idempotencyKey, requestId, traceparent }: Caller) => ({
-  authorization,
-  address,
-  idempotencyKey,
-  requestId,
-  traceparent,
-})
 
 /** The result of the check of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
@@ -52,9 +37,6 @@ export function refusalBody(error: ServiceError) {
   return { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) }
 }
 
-/** The field for the outcome of a payment (x402, transport for MCP). */
-const SETTLEMENT_META_KEY = 'x402/payment-response'
-
 /**
  * The answer to `tools/call`, put together around one serialisation of the tool's answer.
  *
@@ -75,8 +57,9 @@ export function toolAnswerBytes(
   const isAnswer = outcome.kind === 'answer'
   const { bytes, quoted } = (isAnswer ? outcome.text : undefined) ?? textOf(outcome.body)
   const text = outcome.kind === 'refusal' ? bytesOf(JSON.stringify(outcome.text)) : quoted
-  const meta = metaOf(outcome)
-  const more = meta === undefined ? '' : JSON.stringify(meta).slice(1, -1)
+  const settlement = isAnswer ? outcome.settlement : undefined
+  // The transport of x402 for MCP names the field.
+  const more = settlement === undefined ? '' : `"x402/payment-response":${JSON.stringify(settlement)}`
   // A tail ends with the metadata of the era.
   const end = more === '' ? tail : tail === '' ? `,"_meta":{${more}}` : `${tail.slice(0, -1)},${more}}`
   const answer = rpcResultText(
@@ -84,9 +67,4 @@ export function toolAnswerBytes(
     `{"content":[{"type":"text","text":${text}}],"structuredContent":${bytes},"isError":${!isAnswer}${bytesOf(end)}}`,
   )
   return Buffer.from(answer, 'latin1')
-}
-
-function metaOf(outcome: ToolOutcome): JsonObject | undefined {
-  const settlement = outcome.kind === 'answer' ? outcome.settlement : undefined
-  return settlement && { [SETTLEMENT_META_KEY]: settlement }
 }

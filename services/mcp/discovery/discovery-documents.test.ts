@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { PRICES } from '../../../contracts/prices.ts'
 import { docPage } from '../../knowledge/corpus/read-pages.ts'
-import { ALL_TOOL_NAMES } from '../tool-groups.ts'
+import { ALL_TOOL_NAMES } from '../tool-list.ts'
 import { llmsText, serverJson } from './discovery-documents.ts'
 import { discoveryRoutes } from './discovery-routes.ts'
 

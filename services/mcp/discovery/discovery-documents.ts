@@ -6,8 +6,7 @@ import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
 import { SERVER_NAME, SERVER_TITLE } from '../protocol.ts'
-import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
-import { listedTools } from '../tool-list.ts'
+import { ALL_TOOL_NAMES, listedTools, TOOL_GROUPS } from '../tool-list.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */
 export interface SentOffer {
