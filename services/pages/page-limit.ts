@@ -5,9 +5,10 @@ import { addressSite } from '../http/client-address.ts'
 import { isByOwnersDoor } from '../http/operator.ts'
 import { createLine, PROCESS_TIME } from '../runtime/admission/line.ts'
 
-/** While others wait, a place rests so many times as long as its page took, and no longer than this. */
+/** While others wait, a place rests so many times as long as its page took. */
 const RESTS = 2
-const MOST_REST_MS = 1_000
+/** A page may be made before the next request is read, so that none ever waits: its place rests all the same. */
+const [LEAST_REST_MS, MOST_REST_MS] = [10, 1_000] as const
 
 /**
  * Makes a few pages at a time, of addresses in turn, so that a flood of visits leaves most of the process to callers. A
@@ -20,7 +21,8 @@ export function limitPages(app: FastifyInstance, addressOf: (request: FastifyReq
     each: LIMITS.pagesPerAddress,
     waiting: LIMITS.pagesWaiting,
     heldMs: LIMITS.pageHeldMs,
-    restMs: (workedMs, waiting) => (waiting === 0 ? 0 : Math.min(MOST_REST_MS, RESTS * workedMs)),
+    restMs: (workedMs, waiting) =>
+      Math.min(MOST_REST_MS, Math.max(LEAST_REST_MS, waiting === 0 ? 0 : RESTS * workedMs)),
     full: noRoom,
     time: PROCESS_TIME,
   })
