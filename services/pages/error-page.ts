@@ -1,3 +1,4 @@
+import { ERRORS, type ErrorCode } from '../../contracts/errors.ts'
 import type { ShownRefusal } from '../http/errors.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -33,12 +34,12 @@ const WORDS: Readonly<Record<string, readonly [lead: string, next: string]>> = {
 export function errorPage({ status, code, message, nextStep, requestId }: ShownRefusal): Page {
   const title = TITLES[status] ?? 'That did not work'
   const [lead, next] = WORDS[code] ?? [message, nextStep]
-  const isOfInterface = message !== lead && /^(?!There is no page of|The path)/.test(message)
+  const saysMore = message !== lead && message !== ERRORS[code as ErrorCode]?.message
   return {
     title,
     isPrivate: true,
     body: html`<h1>${title}</h1>
-<p class="lead">${lead}${isOfInterface && html` <span class="dim">${message}</span>`}</p>
+<p class="lead">${lead}${saysMore && html` <span class="dim">${message}</span>`}</p>
 <p>${next}</p>
 <form class="row noprint" action="/docs" method="get" role="search"><div class="field"><label for="q">Search the documentation</label><input id="q" name="q" type="search" maxlength="200"></div><button type="submit">Search</button></form>
 <p><a href="/">The board</a> · <a href="/track-record">Track record</a> · <a href="/docs">Documentation</a> · <a href="/account">Your account</a></p>

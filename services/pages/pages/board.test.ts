@@ -55,7 +55,7 @@ test('browsers get the board, programs the description', async () => {
   expect(page.headers.vary).toBe('accept, accept-encoding')
   expect(page.body).toContain('href="/series/SIM/ETH/1h"')
   expect(page.body).toContain(
-    '<span class="tag buy">BUY</span></td><td class="num" data-name="Confidence">56 %',
+    '<span class="tag buy">BUY</span></a></td><td class="num" data-name="Confidence">56 %',
   )
   expect(page.body).toContain('<polyline class="line c2" points="')
   expect(page.body).toContain('curl https://signals.example.com/mcp')

@@ -279,7 +279,7 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
       Call: (row) =>
         row.verdict === null
           ? html`<a href="${seriesPath(row)}#ask">${tag('open')}</a>`
-          : callTag(row.verdict.call),
+          : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${callTag(row.verdict.call)}</a>`,
       '#Confidence': ({ verdict }) => (verdict === null ? '—' : `${verdict.confidence} %`),
       Regime: ({ regime }) => regimeText(regime),
       'Last bars': (row) => lineOf.get(row),
@@ -292,8 +292,6 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
         past === null
           ? ''
           : html`${past.call} ${resultTag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
-      Proof: (row) =>
-        row.verdict !== null && proofLink(row.verdict.verdict_id, `${row.coin} ${row.timeframe}`),
     },
     'cards',
   )}${pager('/', skip || undefined, next, { name: 'skip', others, at: '#series' })}
