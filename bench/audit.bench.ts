@@ -157,7 +157,6 @@ const report = await audit({
   seen: undefined,
   tools: auditTools(source, barsOf),
   now: NOW,
-  random: Math.random,
 })
 const auditMs = cpuMs() - begun
 const rate = Math.round((report.size / (auditMs - tilesMs)) * 1_000).toLocaleString('en')

@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 78_905,
-  testLines: 84_788,
+  productLines: 78_429,
+  testLines: 84_686,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

@@ -7,16 +7,13 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
-import { loadModel, modelFile, SeriesEngine } from '../../engine/index.ts'
 import { audit, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
-import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { type MadeUpLog, NOW, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import {
   barsAnswer,
-  barsBetween,
   DAYS_MS,
   type Fact,
   HOUR_MS,
@@ -93,7 +90,7 @@ async function auditOf(
 ) {
   const state = join(directory, 'state.json')
   const seen = readAuditState(state)
-  const report = await audit({ source, keys, earlier, seen, tools, now: NOW, random: () => 0.5 })
+  const report = await audit({ source, keys, earlier, seen, tools, now: NOW })
   return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
 const fraudsOf = ({ counts }: Pick<Awaited<ReturnType<typeof auditOf>>, 'counts'>) => Object.keys(counts)
@@ -111,22 +108,6 @@ describe('a log that signs everything correctly is found out when it', () => {
     const report = await auditOf(log)
     expect(fraudsOf(report)).toEqual(['backdated_verdict'])
     expect(report.counts.backdated_verdict).toBeGreaterThan(20)
-    const delays = report.summary.delays.find(({ series }) => series === 'BINANCE.ETH.1h')
-    expect(delays?.p99Ms).toBe(bars * HOUR_MS)
-  })
-
-  test('marks its losers late, and nobody else', async () => {
-    const alter = (verdict: Verdict): Verdict => ({ ...verdict, recordedLate: isLoser(verdict) })
-    const report = await auditOf(await publish(recordMarket({ series: ALL, alter })))
-    expect(fraudsOf(report)).toEqual(['false_late_mark'])
-  })
-
-  test('is late by choice: what it holds back and loses is marked, which is true, and told as a doubt', async () => {
-    const isHeld = (verdict: Verdict): boolean => verdict.timeframe === '15m' && isLoser(verdict)
-    const holdBack = (verdict: Verdict): number => (isHeld(verdict) ? timeframeMs('15m') : 0)
-    const report = await auditOf(await publish(recordMarket({ series: ALL, holdBack })))
-    expect(report.findings).toEqual([])
-    expect(report.doubts).toContainEqual(expect.stringMatching(/^0 of \d+ calls that are marked late won/))
   })
 
   test('takes losers out that it recorded; those that it never recorded are counted as missing', async () => {
@@ -232,63 +213,6 @@ describe('a log that signs everything correctly is found out when it', () => {
     await expect(auditOf(log, { earlier: earlier.replace(/\d+/, '7') })).rejects.toMatchObject({
       code: 'proof_invalid',
     })
-  })
-
-  test('makes verdicts up', async () => {
-    const log = await publish(honest())
-    const source = serviceOf(log)
-    const tools = auditTools(source)
-    const found = (differences: string[], hasSameInputs: boolean) => async () => ({
-      differences,
-      hasSameInputs,
-    })
-    const withFound = (recompute: typeof tools.recompute) =>
-      auditOf(log, { source, tools: { ...tools, recompute } })
-    expect(await withFound(found([], true))).toMatchObject({ sampled: 50, findings: [] })
-    const sameBars = await withFound(found(['probability'], true))
-    expect(sameBars.counts).toEqual({ made_up_verdict: 50 })
-    // Bars of today are others than those of then: what they change a little is a doubt, and so are a few calls.
-    const others = (calls: number) => {
-      let asked = 0
-      const differences = ['inputsHash', 'probability']
-      return withFound(
-        async () => await found(asked++ < calls ? ['call', ...differences] : differences, false)(),
-      )
-    }
-    const corrected = await others(5)
-    expect([corrected.counts, corrected.sampled]).toEqual([{}, 0])
-    expect(corrected.doubts).toContain(
-      'recomputed otherwise from the bars of today: 50 verdicts of the sample',
-    )
-    expect((await others(6)).counts).toEqual({ made_up_verdict: 6 })
-    let asked = 0
-    const sameInputs = found(['probability'], true)
-    const few = await withFound(async () => (asked++ < 49 ? await found([], true)() : await sameInputs()))
-    expect(few.counts).toEqual({ made_up_verdict: 1 })
-    // The model of this log is at hand nowhere.
-    expect((await auditOf(log)).unchecked).toContain(
-      '50 verdicts of the sample: their model is not that of this release',
-    )
-  })
-
-  test('names other figures than its bars give, whatever words are around them', async () => {
-    const engine = new SeriesEngine({ model: loadModel() })
-    const slot = engine.open(BTC)
-    for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
-    const reading = engine.read(slot)
-    if (reading.status !== 'verdict') throw new Error('no verdict')
-    const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
-    const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
-    const { sha256 } = modelFile()
-    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
-    const same = { differences: [], hasSameInputs: true }
-    expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
-    expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
-    expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
-    expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
-    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
-    const few = auditTools({ get: async () => undefined })
-    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
   })
 
   test('gives a verdict two outcomes', async () => {

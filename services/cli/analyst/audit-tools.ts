@@ -1,18 +1,16 @@
 import type { z } from 'zod'
 import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import type { Candle } from '../../../contracts/candle.ts'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
 import { trackRecordReport } from '../../analyst/index.ts'
-import { createRace, modelFile } from '../../engine/index.ts'
+import { createRace } from '../../engine/index.ts'
 import { type AuditTools, type LogSource, readAt } from '../../proof/index.ts'
 import { pagesOf } from '../../runtime/http/pages.ts'
 import { barPages } from '../kit/bar-pages.ts'
-import { recomputeVerdict } from './recompute-verdict.ts'
 
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
 
@@ -28,24 +26,6 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
         if (result !== undefined) return { ...result }
       }
       return { ...race.end() }
-    },
-    async recompute(verdict, sha256) {
-      const own = modelFile()
-      if (own.modelVersion !== verdict.modelVersion || own.sha256 !== sha256)
-        return 'their model is not that of this release'
-      if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
-        return `the state of their series began more than ${MOST_BARS} bars before`
-      try {
-        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict))
-        if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
-        const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
-        return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
-      } catch (error) {
-        // There are no bars, or too few.
-        if (isServiceError(error, 'config_invalid') || isServiceError(error, 'market_data_missing'))
-          return NO_BARS
-        throw error
-      }
     },
     untilSigned: async () => undefined,
     async published(grouping) {
@@ -75,21 +55,6 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
 
 /** Pages of a track record at most: twenty thousand rows, one for each model and series. */
 const MOST_PAGES = 100
-/** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
-const JUDGED: ReadonlySet<string> = new Set([
-  'call',
-  'probability',
-  'price',
-  'barrier',
-  'regime',
-  'inputsHash',
-])
-const isJudged = ({ call }: Verdict, field: string): boolean =>
-  JUDGED.has(field) && (field !== 'call' || call !== 'HOLD')
-const NO_BARS = 'not all the bars since the state of their series began are there'
-/** Bars that one verdict is computed again from, at most. */
-const MOST_BARS = 20_000
-
 /** Pages of bars and funding that open in [from, to), until the source has none. */
 async function* pagesOfBars(
   source: LogSource,
@@ -104,12 +69,6 @@ async function* pagesOfBars(
 }
 
 const NO_PAGE = { bars: undefined, next: null } as const
-
-/** The pages from the bar where the state of a verdict's series began. */
-async function* barsBefore(source: LogSource, verdict: Verdict): AsyncGenerator<BarsAnswer, void, void> {
-  for await (const page of pagesOfBars(source, verdict, verdict.anchorBar, verdict.barClose))
-    if (page.bars !== undefined) yield page
-}
 
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>

@@ -127,7 +127,6 @@ export const auditCommand = defineCommand({
       seen,
       tools: { ...tools, untilSigned },
       now: at,
-      random: Math.random,
       isCopy: !isAddress,
       onProgress,
     })
@@ -160,23 +159,16 @@ const signed = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
 
 function linesOf(report: AuditReport): string {
-  const { origin, size, root, summary, recomputed, sampled, findings, counts, unchecked, doubts } = report
-  const { verdicts, outcomes, hidden, models, silent, late, missing, delays } = summary
+  const { origin, size, root, summary, recomputed, lacking, findings, counts, unchecked } = report
+  const { verdicts, outcomes, hidden, models, late, missing } = summary
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
     `signed    by ${signed(report).join(', ')}`,
-    `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars; ${countText(sampled, 'verdict')}, too), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
+    `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
     ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
-    ...slowest(delays).map(
-      ({ series, largestMs, p99Ms }) =>
-        `delayed   ${series}: at most ${minutes(largestMs)} after its bar, 99 of 100 within ${minutes(p99Ms)}`,
-    ),
     ...(missing === 0 ? [] : [`missing   ${missing} bars without a verdict`]),
-    ...doubts.map((what) => `doubted   ${what}`),
-    ...(silent.length === 0
-      ? []
-      : [`silent    ${silent.length} series that are followed: ${silent.slice(0, 10).join(', ')}`]),
+    ...(lacking === 0 ? [] : [`lacking   ${lacking} outcomes lack bars that are there now`]),
     ...findings.map(
       ({ fraud, index, message }) => `${fraud}  ${index === null ? '' : `entry ${index}: `}${message}`,
     ),
@@ -187,8 +179,3 @@ function linesOf(report: AuditReport): string {
   ]
   return `${lines.join('\n')}\n`
 }
-
-/** Series are many; `--json` has all of them. */
-const slowest = (delays: AuditReport['summary']['delays']) =>
-  delays.toSorted((a, b) => b.largestMs - a.largestMs).slice(0, 10)
-const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`

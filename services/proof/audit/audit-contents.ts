@@ -2,15 +2,14 @@ import type { OutcomeLabelled, ServiceEvent, VerdictRecorded } from '../../../co
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
-import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
+import type { ModelAnnounced } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
 import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
-import { SealedDays } from './sealed-days.ts'
-import { type Delays, type Seen, Timeliness } from './timeliness.ts'
+import { type Seen, Timeliness } from './timeliness.ts'
 
 interface SeriesState {
   readonly series: Series
@@ -49,26 +48,17 @@ export interface ContentsSummary {
   /** Newest market time that the log speaks of, Unix milliseconds. */
   readonly horizon: number
   readonly market: string | undefined
-  /** Series that are followed and have not said anything for longer than their window. */
-  readonly silent: readonly string[]
   readonly series: readonly AuditedSeries[]
   /** Verdicts that count for nothing since they are said to be late. */
   readonly late: number
-  /** How far verdicts stand after their bars, by series. */
-  readonly delays: readonly Delays[]
   /** Bars without a verdict in front of one that is shown. */
   readonly missing: number
-  /** Hashes of model files, by the version. */
-  readonly files: ReadonlyMap<string, string>
   /** Entries before this one were there an hour before the newest. */
   readonly settled: number
-  readonly doubts: readonly string[]
 }
 
 /** Contents of one window may be shown while those of another are fetched. */
 const GRACE_MS = 15 * 60_000
-/** Bars that a series may be late. */
-const GRACE_BARS = 2
 
 /** Bars that no window has, also of later releases. */
 export const MOST_WINDOW_BARS = 64
@@ -95,20 +85,16 @@ export class AuditedContents {
   readonly #context: AuditContext
   readonly #states = new Map<string, SeriesState>()
   readonly #models = new Map<string, string>()
-  /** Since when each series is followed without a break, by exchange and name. */
-  readonly #monitored = new Map<string, ReadonlyMap<string, number>>()
   readonly #hidden: { readonly index: number; readonly opensAt: number }[] = []
   readonly #hiddenTimes = new Set<number>()
   readonly #counts = { verdicts: 0, outcomes: 0, late: 0, missing: 0 }
   readonly #timeliness: Timeliness
-  readonly #sealed: SealedDays
   #horizon = 0
   #market: string | undefined
 
   constructor(findings: Findings, context: AuditContext) {
     this.#findings = findings
     this.#context = context
-    this.#sealed = new SealedDays(findings)
     this.#timeliness = new Timeliness(findings, context.seen)
   }
 
@@ -132,16 +118,13 @@ export class AuditedContents {
     this.#checkHidden()
     const states = [...this.#states.values()]
     for (const state of states) this.#checkUnlabelled(state)
-    const timeliness = this.#timeliness.end(this.#horizon)
     return {
       ...this.#counts,
       hidden: this.#hidden.length,
       models: this.#models.size,
       horizon: this.#horizon,
       market: this.#market,
-      silent: this.#silent(),
-      files: this.#models,
-      ...timeliness,
+      settled: this.#timeliness.settled(this.#horizon),
       series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
@@ -254,7 +237,6 @@ export class AuditedContents {
       )
     if (!outcomes.add(index, data))
       return this.#findings.add('wrong_outcome', index, `${name} has a text where a number belongs`)
-    this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)
   }
@@ -268,15 +250,6 @@ export class AuditedContents {
         `${data.modelVersion} is another file than the one that was announced by this name`,
       )
     this.#models.set(data.modelVersion, known ?? data.sha256)
-  }
-
-  #takeMonitored({ data }: EventOf<typeof MonitoringChanged>): void {
-    const { exchange, since, monitored: coins } = data
-    const names = coins.flatMap(({ coin, timeframes }) =>
-      timeframes.map((timeframe) => seriesName({ exchange, coin, timeframe })),
-    )
-    const before = this.#monitored.get(exchange)
-    this.#monitored.set(exchange, new Map(names.map((name) => [name, before?.get(name) ?? since])))
   }
 
   #takeEvent(index: number, event: ServiceEvent): void {
@@ -300,10 +273,6 @@ export class AuditedContents {
         return this.#takeOutcome(index, event)
       case 'ModelAnnounced':
         return this.#takeModel(index, event)
-      case 'MonitoringChanged':
-        return this.#takeMonitored(event)
-      case 'DaySealed':
-        return this.#sealed.take(index, event.data)
       default:
     }
   }
@@ -338,18 +307,5 @@ export class AuditedContents {
           null,
           `${seriesName(series)} at ${isoTime(barClose)} has none, though its window closed at ${isoTime(validUntil)} and verdicts were recorded since`,
         )
-  }
-
-  /** Series that are followed and have said nothing for longer than their window. */
-  #silent(): string[] {
-    const isLong = (since: number, timeframe: Series['timeframe']): boolean =>
-      since + (1 + GRACE_BARS + WINDOW_BARS[timeframe]) * timeframeMs(timeframe) < this.#horizon
-    return [...this.#monitored.values()].flatMap((names) =>
-      [...names].flatMap(([name, since]) => {
-        const { series, covered } = this.#states.get(name) ?? {}
-        const timeframe = series?.timeframe ?? TIMEFRAMES.find((one) => name.endsWith(`.${one}`))
-        return timeframe !== undefined && isLong(covered ?? since, timeframe) ? [name] : []
-      }),
-    )
   }
 }

@@ -22,7 +22,6 @@ import type { Labelled } from './labelled.ts'
 import type { LogSource } from './log-source.ts'
 import { type RecordGrouping, recountRecord } from './published-record.ts'
 import { contentTiles, type ReadLog, readLog } from './read-log.ts'
-import { type Recomputation, Sample } from './sample.ts'
 
 /** Functions of other domains that an audit calls. */
 export interface AuditTools {
@@ -33,8 +32,6 @@ export interface AuditTools {
     verdict: Pick<Verdict, 'timeframe' | 'barClose' | 'validUntil' | 'barrier'>,
     bars: readonly Candle[],
   ) => JsonObject
-  /** Computes a verdict again from its bars, with the model whose file hashes to that. */
-  readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
@@ -56,8 +53,6 @@ export interface AuditOptions {
   readonly tools: AuditTools
   /** Unix milliseconds. */
   readonly now: number
-  /** At least 0, below 1: draws the verdicts that are computed again. */
-  readonly random: () => number
   /** Whether it is a copy, which may be older than the state of the former audit. */
   readonly isCopy?: boolean
   /** Called with the progress of each part, one after the other. */
@@ -71,13 +66,11 @@ export interface AuditReport {
   readonly signatures: readonly Signature[]
   readonly findings: readonly Finding[]
   readonly counts: ReturnType<Findings['counts']>
-  readonly summary: Omit<ContentsSummary, 'series' | 'files' | 'settled' | 'doubts'>
+  readonly summary: Omit<ContentsSummary, 'series' | 'settled'>
   /** Outcomes that were recomputed from bars. */
   readonly recomputed: number
-  /** Verdicts that came out the same when they were computed again. */
-  readonly sampled: number
-  /** Contradictions that need not be frauds: a venue may send bars late. */
-  readonly doubts: readonly string[]
+  /** Outcomes that lack bars which are there now: a venue may send bars late. */
+  readonly lacking: number
   /** Checks that were not made, each with the reason. */
   readonly unchecked: readonly string[]
   readonly log: ReadLog
@@ -109,26 +102,20 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
 
   const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
-  const sample = new Sample(options.random)
   await readContents(options, log, findings, (index, entry, event) => {
     contents.take(index, entry, event)
     if (event === undefined) return
     for (const { recount } of records) recount.take(index, event)
-    if (event.type === 'VerdictRecorded') sample.take({ index, verdict: event.data })
   })
-  const { series: all, files, settled, ...found } = contents.end()
-  const { doubts: contentDoubts, ...summary } = found
+  const { series: all, settled, ...summary } = contents.end()
   if (summary.market !== 'live')
-    unchecked.push(`lateness and silence, which only a live market has: this one is ${summary.market}`)
-  const { recomputed, doubtful } = await checkOutcomes(all, options, findings, unchecked)
-  const sampled = await sample.check(
-    ({ verdict }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
-    findings,
-    (done, of) => options.onProgress?.('sampled verdicts', done, of),
+    unchecked.push(`lateness, which only a live market has: this one is ${summary.market}`)
+  const { recomputed, lacking } = await checkOutcomes(all, options, findings, unchecked)
+  unchecked.push(
+    'whether verdicts follow from their bars and model: `signal verify --recompute` computes one again',
+    'whether bars are those of the venue: compare some of them with it',
   )
-  unchecked.push(...sampled.unchecked, 'whether bars are those of the venue: compare some of them with it')
   for (const { recount } of records) recount.check(tools.reported, settled, findings)
-  const doubts = [...contentDoubts, doubtful, ...sampled.doubts]
   const { origin, size, root } = checkpoint
   return {
     origin,
@@ -139,8 +126,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     counts: findings.counts(),
     summary,
     recomputed,
-    sampled: sampled.same,
-    doubts: doubts.filter((doubt) => doubt !== undefined),
+    lacking,
     unchecked,
     log,
   }
@@ -206,7 +192,7 @@ async function checkOutcomes(
   { tools: { barsOf, raceOf }, onProgress }: AuditOptions,
   findings: Findings,
   unchecked: string[],
-): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
+): Promise<{ readonly recomputed: number; readonly lacking: number }> {
   const counts = { same: 0, wrong: 0, without: 0, later: 0 }
   for (const [index, about] of all.entries()) {
     onProgress?.('series with outcomes', index, all.length)
@@ -234,8 +220,7 @@ async function checkOutcomes(
   }
   const { same, wrong, without, later } = counts
   if (without > 0) unchecked.push(`${without} outcomes, for which there are no bars`)
-  const doubtful = `${later} outcomes lack bars that are there now`
-  return { recomputed: same + wrong + later, doubtful: later === 0 ? undefined : doubtful }
+  return { recomputed: same + wrong + later, lacking: later }
 }
 
 /** Former releases did not take all measures. */

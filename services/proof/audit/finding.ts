@@ -5,20 +5,14 @@ export const FRAUDS = {
     'the log does not continue what it was before. Keep the state of the former audit and this copy: together they prove it',
   backdated_verdict:
     'a verdict was recorded late, and does not say so. Leave it out of the record, and look how many there are of its series',
-  false_late_mark:
-    'a verdict is marked late and was not, so that it counts for nothing. Count it, and compare the record then',
   dropped_bar:
     'a verdict follows on another than the one before it in the log. Compute those between from the bars, and compare the record then',
   second_log: 'the log is not the only one of its operator. Audit the others, too, and ask why there are two',
   wrong_outcome: 'an outcome is not what became of its verdict. Compare the bars with those of the venue',
-  made_up_verdict:
-    'a verdict does not follow from its bars and its model. Compute it with `signal verify --recompute`, on bars of the venue',
   unannounced_model:
     'a verdict was computed with a model whose file was not announced before. Leave its verdicts out of the record',
   flattering_track_record:
     'the published track record is not that of the outcomes. Count the outcomes yourself: the log has all of them',
-  replaced_file:
-    'a day was sealed again with other files, or its manifest is another one. Compare both manifests in the log',
   withheld_content:
     'an entry is not shown although its window has closed. Ask for it again in an hour, and take it for a lost call where it stays away',
 } as const

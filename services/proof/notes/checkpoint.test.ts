@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { checkpointText, openCheckpoint, signCheckpoint } from './checkpoint.ts'
-import { parseVkey, SIGNATURE_TYPES, signerOf } from './note-keys.ts'
+import { parseVkey, signerOf } from './note-keys.ts'
 
 const origin = 'signals.example.com/log'
 const checkpoint = { origin, size: 3, root: Buffer.alloc(32, 5) }
-const ed = signerOf(origin, SIGNATURE_TYPES.ed25519, Buffer.alloc(32, 1))
-const ml = signerOf(origin, SIGNATURE_TYPES.mlDsa44, Buffer.alloc(32, 2))
-const note = signCheckpoint(checkpoint, [ed, ml], 1_735_689_600)
+const ed = signerOf(origin, Buffer.alloc(32, 1))
+const second = signerOf(origin, Buffer.alloc(32, 2))
+const note = signCheckpoint(checkpoint, [ed, second])
 
 test('the verifier key and the signature that the specification gives as its example', () => {
   const vkey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
@@ -18,23 +18,19 @@ test('the verifier key and the signature that the specification gives as its exa
   expect(key?.verify(Buffer.from('This is an example message.\n'), signature.subarray(4))).toBe(true)
 })
 
-test('a checkpoint is signed by keys of every type and opened with their verifier keys alone', () => {
-  const known = [ed, ml].flatMap(({ vkey }) => parseVkey(vkey) ?? [])
+test('a checkpoint is signed by each key and opened with their verifier keys alone', () => {
+  const known = [ed, second].flatMap(({ vkey }) => parseVkey(vkey) ?? [])
   const opened = openCheckpoint(note, known)
   expect(opened.checkpoint).toEqual(checkpoint)
-  expect(opened.signatures.map(({ verifier, time }) => [verifier.name, time])).toEqual([
-    [origin, undefined],
-    [origin, 1_735_689_600],
-  ])
+  expect(opened.signatures.map(({ verifier }) => verifier.vkey)).toEqual([ed.vkey, second.vkey])
   expect(note.startsWith(checkpointText(checkpoint))).toBe(true)
 })
 
 describe('is refused', () => {
-  const other = signerOf(origin, SIGNATURE_TYPES.ed25519, Buffer.alloc(32, 9))
+  const other = signerOf(origin, Buffer.alloc(32, 9))
   test.each([
     ['by keys that are not known', note, [other], /none of the known keys/],
     ['with another size', note.replace('\n3\n', '\n4\n'), [ed], /does not fit/],
-    ['with another size, by the key that says when', note.replace('\n3\n', '\n4\n'), [ml], /does not fit/],
     ['cut off', note.slice(0, -10), [ed], /no signed note/],
     ['without signatures', checkpointText(checkpoint), [ed], /no signed note/],
     ['with a size that is none', note.replace('\n3\n', '\n03\n'), [ed], /no checkpoint/],

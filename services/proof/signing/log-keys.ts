@@ -1,21 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { writeSecretOnce } from '../../runtime/secrets/sealing-key.ts'
-import { SEED_BYTES, SIGNATURE_TYPES, type Signer, signerOf } from '../notes/note-keys.ts'
+import { SEED_BYTES, type Signer, signerOf } from '../notes/note-keys.ts'
 
-/** A key before it has the name of an origin. */
+/** The seed of a key before it has the name of an origin. */
 export interface LogKey {
-  readonly type: typeof SIGNATURE_TYPES.ed25519 | typeof SIGNATURE_TYPES.mlDsa44
   readonly seed: Uint8Array
 }
 
-const NAMES = { ed25519: SIGNATURE_TYPES.ed25519, 'ml-dsa-44': SIGNATURE_TYPES.mlDsa44 } as const
-
-/** A pair of new keys, as lines of a key file. */
-export const newKeyLines = (random: (bytes: number) => Uint8Array): string =>
-  Object.keys(NAMES)
-    .map((name) => `${name} ${Buffer.from(random(SEED_BYTES)).toString('base64')}\n`)
-    .join('')
+/** A new key, as a line of a key file. */
+export const newKeyLine = (random: (bytes: number) => Uint8Array): string =>
+  `ed25519 ${Buffer.from(random(SEED_BYTES)).toString('base64')}\n`
 
 /**
  * The keys that sign the log: those given, or those kept in a file, made on the first start and readable by its owner
@@ -31,7 +26,7 @@ export function loadLogKeys(options: {
 }): readonly LogKey[] {
   const { given, file, random } = options
   try {
-    if (given === undefined && !existsSync(file)) writeSecretOnce(file, newKeyLines(random), random)
+    if (given === undefined && !existsSync(file)) writeSecretOnce(file, newKeyLine(random), random)
     return parseKeys(given ?? readFileSync(file, 'utf8'))
   } catch (error) {
     const place = given === undefined ? `the key file ${file}` : 'LOG_KEYS'
@@ -46,19 +41,17 @@ export function loadLogKeys(options: {
 function parseKeys(text: string): readonly LogKey[] {
   const lines = text.split(/[\n,]/).map((line) => line.trim())
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseKey)
-  if (!keys.some(({ type }) => type === SIGNATURE_TYPES.ed25519))
-    throw new TypeError('it has no key of ed25519')
+  if (keys.length === 0) throw new TypeError('it has no key')
   return keys
 }
 
 function parseKey(line: string, index: number): LogKey {
   const [name = '', base64 = '', ...rest] = line.split(/\s+/)
   const seed = Buffer.from(base64, 'base64')
-  const type = Object.hasOwn(NAMES, name) ? NAMES[name as keyof typeof NAMES] : undefined
-  if (type !== undefined && seed.length === SEED_BYTES && rest.length === 0) return { type, seed }
-  throw new TypeError(`line ${index + 1} is not "ed25519" or "ml-dsa-44" and ${SEED_BYTES} bytes in base64`)
+  if (name === 'ed25519' && seed.length === SEED_BYTES && rest.length === 0) return { seed }
+  throw new TypeError(`line ${index + 1} is not "ed25519" and ${SEED_BYTES} bytes in base64`)
 }
 
 /** @param origin the name that the keys sign under */
 export const signersOf = (keys: readonly LogKey[], origin: string): readonly Signer[] =>
-  keys.map(({ type, seed }) => signerOf(origin, type, seed))
+  keys.map(({ seed }) => signerOf(origin, seed))

@@ -64,11 +64,7 @@ export class CheckpointSigner {
       checkpoint.size,
     )
     const at = this.#options.now()
-    const note = signCheckpoint(
-      checkpoint,
-      signersOf(this.#options.keys, checkpoint.origin),
-      Math.floor(at / 1_000),
-    )
+    const note = signCheckpoint(checkpoint, signersOf(this.#options.keys, checkpoint.origin))
     const { origin, size } = checkpoint
     const event = newEvent(CheckpointSigned, {
       id: this.#options.newId(),
