@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { candleSchema } from './candle.ts'
+import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { timeMs } from './field-schemas.ts'
 import { fundingRateSchema } from './funding.ts'
@@ -18,7 +19,9 @@ export const barsAnswerSchema = seriesSchema.extend({
     .array(z.object({ from: timeMs, to: timeMs }))
     .describe('Stretches without bars: open of the first missing one, and of the first that is there again'),
   funding: z.array(fundingRateSchema).describe('Settlements in the same time, oldest first'),
-  next: timeMs.nullable().describe('`from` of the next page; null at the end'),
+  next: nextSchema,
 })
 
 export type BarsAnswer = z.infer<typeof barsAnswerSchema>
+/** The same with the open of the first bar of the next page, Unix milliseconds. */
+export type BarsPage = Omit<BarsAnswer, 'next'> & { readonly next: number | null }

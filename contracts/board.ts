@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS, type MarketKind } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { count, instantUtc as instant } from './field-schemas.ts'
@@ -87,7 +88,7 @@ export const boardAnswerSchema = z.object({
   matching: count.describe('Series that fit what was asked for'),
   calls: z.object({ BUY: count, SELL: count, HOLD: count }).describe('Shown verdicts among those'),
   rows: z.array(boardRowSchema).describe('BUY and SELL first, the most confident before others'),
-  next: z.int().nullable().describe('Give it as `skip` for the rows after these; null at the end'),
+  next: nextSchema,
 })
 
 export type BoardAnswer = z.infer<typeof boardAnswerSchema>

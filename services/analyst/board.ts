@@ -69,7 +69,7 @@ export function createBoard(source: BoardSource) {
         matching: found.length,
         calls,
         rows: found.slice(query.skip, end),
-        next: end < found.length ? end : null,
+        next: end < found.length ? String(end) : null,
       }
       return { version: current, answer }
     },

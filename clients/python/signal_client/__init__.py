@@ -36,8 +36,6 @@ PASSING = {
 }
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
-# By what a list takes its `next` where that is not `after`.
-GOES_ON_WITH = {"/api/bars": "start", "/api/board": "skip"}
 # Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
@@ -555,7 +553,7 @@ class SignalClient:
             if onward in seen or len(seen) == MOST_PAGES:
                 raise Refusal("unreadable", f"{path} has no end")
             seen.add(onward)
-            query[GOES_ON_WITH.get(path, "after")] = onward
+            query["after"] = onward
 
     def post(self, path, body) -> Any:
         """Sends a change, which is sent again only where a limit refused it."""

@@ -242,8 +242,8 @@ export interface Bars {
     readonly rate: number
     readonly intervalHours: number
   }[]
-  /** `from` of the next page; null at the end. */
-  readonly next: number | null
+  /** Give it as `after` for later bars; null at the end. */
+  readonly next: string | null
 }
 
 /** How the calls of a model came out, beside what chance would have done; `/openapi.json` explains every figure. */

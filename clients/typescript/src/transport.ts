@@ -67,8 +67,6 @@ const PASSING = new Set([
 ])
 /** A service that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000
-/** By what a list takes its `next` where that is not `after`. */
-const GOES_ON_WITH: Readonly<Record<string, string>> = { '/api/bars': 'from', '/api/board': 'skip' }
 /** Longer than any list of the service. */
 const MOST_PAGES = 10_000
 
@@ -212,17 +210,17 @@ export class Transport {
     query: Query,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<unknown, void, void> {
-    const seen = new Set<string | number>()
+    const seen = new Set<string>()
     for (let onward: Query = {}; ; ) {
       const page = await this.get(path, { ...query, ...onward }, signal)
       yield page
-      const { next } = page as { readonly next?: string | number | null }
+      const { next } = page as { readonly next?: string | null }
       if (next === undefined || next === null) return
       if (seen.has(next)) throw new SignalRefusal('unreadable', `${path} has no end: it names a page twice`)
       if (seen.size === MOST_PAGES)
         throw new SignalRefusal('unreadable', `${path} has no end: it has more than ${MOST_PAGES} pages`)
       seen.add(next)
-      onward = { [GOES_ON_WITH[path] ?? 'after']: next }
+      onward = { after: next }
     }
   }
 

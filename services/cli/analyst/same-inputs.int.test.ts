@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
+import type { BarsPage } from '../../../contracts/bars-answer.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
@@ -29,7 +29,7 @@ function verdictsOf(batches: readonly BarBatch[], series: Series): ReadonlyMap<n
 async function* callerServices({ feed, clock }: LiveBench, series: Series, from: number, to: number) {
   const ask = createBars(feed)
   for (let next: number | null = from; next !== null; ) {
-    const page: BarsAnswer = await clock.runUntil(
+    const page: BarsPage = await clock.runUntil(
       ask({ series, from: next, to }, new AbortController().signal, 'tester'),
     )
     yield page

@@ -9,8 +9,8 @@ const FEWEST_BARS_A_PAGE = 100
 
 interface BarPage {
   readonly bars: readonly Candle[] | undefined
-  /** Start of the next page; null at the end. */
-  readonly next: number | null
+  /** The open of the first bar of the next page, Unix milliseconds; null at the end. */
+  readonly next: string | null
 }
 
 /**
@@ -26,8 +26,8 @@ export async function* barPages<Page extends BarPage>(
 ): AsyncGenerator<Page, void, void> {
   const barMs = timeframeMs(timeframe)
   if ((to - from) / barMs > MOST_BARS) throw faulty(`more than ${MOST_BARS} of them are asked for`)
-  for (let next: number | null = from; next !== null; ) {
-    const begin: number = next
+  for (let next = from; ; ) {
+    const begin = next
     const page = await ask(begin)
     let earliest = begin
     for (const { openTime } of page.bars ?? []) {
@@ -35,10 +35,10 @@ export async function* barPages<Page extends BarPage>(
       earliest = openTime + barMs
     }
     yield page
-    next = page.next
-    if (next === null) return
-    if (next < Math.max(earliest, begin + FEWEST_BARS_A_PAGE * barMs) || next >= to)
-      throw faulty(`the page from ${begin} is followed by one from ${next}`)
+    if (page.next === null) return
+    next = Number(page.next)
+    const isOnward = next >= Math.max(earliest, begin + FEWEST_BARS_A_PAGE * barMs) && next < to
+    if (!isOnward) throw faulty(`the page from ${begin} is followed by one from ${next}`)
   }
 }
 

@@ -27,10 +27,10 @@ const ID = '019abcde-7c00-7001-8000-00000000000a'
 const PAYER = '0x1111111111111111111111111111111111111111'
 const TRANSACTION = `0x${'ab'.repeat(32)}`
 
-/** A text that says why, and is recorded. */
-const reason = (about: string, example: string, most: number) => ({
-  schema: z.string().trim().min(1).max(most),
-  help: `Why; ${about}`,
+/** A text that says why, and is recorded; none where one need not be given. */
+const whyFlag = (about: string, example: string, most: number) => ({
+  schema: z.string().trim().min(1).max(most).default('no reason is given'),
+  help: `Why; ${about} Default: no reason is given.`,
   example,
 })
 const accountFlag = {
@@ -212,12 +212,7 @@ const webhookCommands = [
       name: `webhooks ${what}`,
       summary,
       operand: 'subscription_id',
-      flags: {
-        reason: {
-          ...reason('the owner is shown it. Default: no reason is given.', 'complaints of the receiver', 120),
-          schema: z.string().trim().min(1).max(120).default('no reason is given'),
-        },
-      },
+      flags: { reason: whyFlag('the owner is shown it.', 'complaints of the receiver', 120) },
       examples: [`signal webhooks ${what} ${ACCOUNT} --reason ${because}`],
       act: ({ requests, flags, operand: id }) =>
         requests.post(
@@ -276,7 +271,11 @@ const paymentCommands = [
         help: 'How much was sent back, in USDC.',
         example: '0.02',
       },
-      reason: reason('it is recorded.', 'never paid for 40 calls', 200),
+      reason: {
+        schema: z.string().trim().min(1).max(200),
+        help: 'Why; it is recorded.',
+        example: 'never paid for 40 calls',
+      },
     },
     examples: [`signal payments refund ${ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
     act: ({ requests, flags: { transaction, usdc, reason: why }, operand: id }) =>
@@ -297,12 +296,7 @@ const openOriginCommand = operatorCommand({
   ],
   operand: 'origin',
   read: (_name, text) => text,
-  flags: {
-    reason: {
-      ...reason('everybody can read it. Default: no reason is given.', 'the disk was lost', 500),
-      schema: z.string().trim().min(1).max(500).default('no reason is given'),
-    },
-  },
+  flags: { reason: whyFlag('everybody can read it.', 'the disk was lost', 500) },
   examples: ['signal log open-origin signals.example.com/log-2 --reason "the disk was lost"'],
   act: ({ requests, operand: origin, flags }) =>
     requests.post(

@@ -1,4 +1,4 @@
-import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
+import type { BarsPage } from '../../../contracts/bars-answer.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
@@ -50,7 +50,7 @@ async function readBars(
   kept: RecentMap<string, Collected>,
   { series, from, to }: Parameters<BarsAsked>[0],
   signal: AbortSignal,
-): Promise<BarsAnswer> {
+): Promise<BarsPage> {
   const barMs = timeframeMs(series.timeframe)
   const first = barOpenAt(series.timeframe, from + barMs - 1)
   const last = Math.min(to, lastBarClose(series.timeframe, feed.clock()))
@@ -113,8 +113,8 @@ async function collect(feed: MarketFeed, series: Series, from: number, to: numbe
 }
 
 /** Stretches of [from, to) in which no bar opens. */
-function gapsIn(bars: readonly Candle[], from: number, to: number, barMs: number): BarsAnswer['gaps'] {
-  const gaps: BarsAnswer['gaps'] = []
+function gapsIn(bars: readonly Candle[], from: number, to: number, barMs: number): BarsPage['gaps'] {
+  const gaps: BarsPage['gaps'] = []
   let next = from
   for (const { openTime } of bars) {
     if (openTime > next) gaps.push({ from: next, to: openTime })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
+import type { BarsPage } from '../../../contracts/bars-answer.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import type { BarsRoutesOptions } from './bars.ts'
@@ -10,7 +10,7 @@ test('bars are asked for by instants, dates or Unix milliseconds, and the answer
   const asked: unknown[] = []
   const bars: BarsRoutesOptions['bars'] = async ({ series, from, to }) => {
     asked.push({ series, from, to })
-    const answer: BarsAnswer = {
+    const answer: BarsPage = {
       ...series,
       market: 'simulated',
       source: 'a test',

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import { type BarsPage, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { timeParameter } from '../../../contracts/instant-parameter.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
@@ -21,7 +21,7 @@ export interface BarsRoutesOptions {
     query: { readonly series: Series; readonly from: number; readonly to: number },
     signal: AbortSignal,
     asker: string,
-  ) => Promise<BarsAnswer>
+  ) => Promise<BarsPage>
 }
 
 const querySchema = z.strictObject({
@@ -30,6 +30,11 @@ const querySchema = z.strictObject({
   timeframe: timeframeParameter,
   from: timeParameter.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
   to: timeParameter.describe('Bars that open before this instant'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
+    .optional()
+    .describe('Later bars: the `next` of the answer before'),
 })
 
 /**
@@ -52,9 +57,12 @@ export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions
     response: { 200: barsAnswerSchema },
   }
   app.get('/api/bars', { schema }, async (request, reply) => {
-    const { from, to, ...series } = request.query
+    const { from: first, to, after, ...series } = request.query
+    const from = after === undefined ? first : Number(after)
     if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
     reply.header('cache-control', 'no-store')
-    return options.bars({ series, from, to }, signalOfLeaving(reply), addressSite(options.addressOf(request)))
+    const asker = addressSite(options.addressOf(request))
+    const page = await options.bars({ series, from, to }, signalOfLeaving(reply), asker)
+    return { ...page, next: page.next === null ? null : String(page.next) }
   })
 }

@@ -26,13 +26,12 @@ export const boardFilters = {
 
 const querySchema = z.strictObject({
   ...boardFilters,
-  skip: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
+  after: z
+    .string()
+    .regex(/^\d{1,7}$/, 'must be the `next` of an answer')
+    .transform(Number)
     .default(0)
-    .describe('Rows to leave out at the beginning: the `next` of the answer before'),
+    .describe('Further rows: the `next` of the answer before'),
   limit: rowsParameter(LIMITS.boardRows, 100),
 })
 
@@ -57,6 +56,7 @@ export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app
   }
   app.get('/api/board', { schema }, async ({ query }, reply) => {
     reply.header('cache-control', 'public, max-age=1')
-    return board.read(query).answer
+    const { after: skip, ...filters } = query
+    return board.read({ ...filters, skip }).answer
   })
 }

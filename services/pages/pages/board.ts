@@ -64,7 +64,7 @@ const querySchema = z.object({
   timeframe: z.preprocess(emptyIsNone, boardFilters.timeframe),
   call: z.preprocess(emptyIsNone, boardFilters.call),
   sort: z.enum(Object.keys(SORTS) as [keyof typeof SORTS]).default('confidence'),
-  skip: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
+  after: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
 })
 type BoardPageQuery = z.infer<typeof querySchema>
 
@@ -157,8 +157,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     view: Pick<BoardView, 'answer' | 'query' | 'unreachable' | 'headline'>,
     request: FastifyRequest,
   ): Promise<string> {
-    const { skip, sort } = view.query
-    const rows = sorted(view.answer.rows, sort).slice(skip, skip + PAGE_ROWS)
+    const { after, sort } = view.query
+    const rows = sorted(view.answer.rows, sort).slice(after, after + PAGE_ROWS)
     const lines = await Promise.all(rows.map((row) => sparkOf(row, request)))
     const { publicUrl } = frame()
     return page(frame(), boardPage({ ...view, rows, lines, publicUrl, hasSignIn }))
@@ -267,11 +267,11 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
     return html`<p>No series has a verdict yet${unreachable.length === 0 && ': the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself'}.</p>`
   }
   if (rows.length === 0) return note(html`<p>No series fits. <a href="/#series">Show all of them.</a></p>`)
-  const { skip, ...others } = query
-  const next = skip + PAGE_ROWS < matching ? skip + PAGE_ROWS : null
+  const { after, ...others } = query
+  const next = after + PAGE_ROWS < matching ? after + PAGE_ROWS : null
   const lineOf = new Map(rows.map((row, index) => [row, lines[index]]))
   return html`${table(
-    `${whole(skip + 1)} to ${whole(skip + rows.length)} of ${whole(matching)} series. ${CONFIDENCE_IS}`,
+    `${whole(after + 1)} to ${whole(after + rows.length)} of ${whole(matching)} series. ${CONFIDENCE_IS}`,
     rows,
     {
       Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
@@ -294,7 +294,7 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
           : html`${past.call} ${resultTag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
     },
     'cards',
-  )}${pager('/', skip || undefined, next, { name: 'skip', others, at: '#series' })}
+  )}${pager('/', after || undefined, next, { others, at: '#series' })}
 ${market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}`
 }
 

@@ -7,9 +7,10 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
+import type { AuditState } from './audited-history.ts'
 import type { Findings } from './finding.ts'
 import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
-import { type Seen, Timeliness } from './timeliness.ts'
+import { Timeliness } from './timeliness.ts'
 
 interface SeriesState {
   readonly series: Series
@@ -74,7 +75,7 @@ const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 export interface AuditContext {
   readonly origin: string
   /** The state that the former audit kept. */
-  readonly seen: Seen | undefined
+  readonly seen: AuditState | undefined
   /** Unix milliseconds. */
   readonly now: number
 }

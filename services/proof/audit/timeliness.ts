@@ -16,17 +16,14 @@ const appendMs = ({ timeframe }: Series): number => (timeframeMs(timeframe) < SH
 /** By how much clocks of service and auditor may differ, and how long a checkpoint takes to be signed. */
 const CLOCKS_MS = 5 * 60_000
 
-/** How large the log was when it was audited before. */
-export type Seen = Pick<AuditState, 'size' | 'seenAt'>
-
 /** Judges whether the verdicts of a live market were recorded when they say, by nothing but the order of the log and a former audit. */
 export class Timeliness {
   readonly #findings: Findings
-  readonly #seen: Seen | undefined
+  readonly #seen: AuditState | undefined
   /** Index of the last entry that was in time within each hour. */
   readonly #lastOf = new Map<number, number>()
 
-  constructor(findings: Findings, seen: Seen | undefined) {
+  constructor(findings: Findings, seen: AuditState | undefined) {
     this.#findings = findings
     this.#seen = seen
   }

@@ -3,11 +3,6 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { writeSecretOnce } from '../../runtime/secrets/sealing-key.ts'
 import { SEED_BYTES, type Signer, signerOf } from '../notes/note-keys.ts'
 
-/** The seed of a key before it has the name of an origin. */
-export interface LogKey {
-  readonly seed: Uint8Array
-}
-
 /** A new key, as a line of a key file. */
 export const newKeyLine = (random: (bytes: number) => Uint8Array): string =>
   `ed25519 ${Buffer.from(random(SEED_BYTES)).toString('base64')}\n`
@@ -23,7 +18,7 @@ export function loadLogKeys(options: {
   readonly given: string | undefined
   readonly file: string
   readonly random: (bytes: number) => Uint8Array
-}): readonly LogKey[] {
+}): readonly Uint8Array[] {
   const { given, file, random } = options
   try {
     if (given === undefined && !existsSync(file)) writeSecretOnce(file, newKeyLine(random), random)
@@ -38,20 +33,20 @@ export function loadLogKeys(options: {
 }
 
 /** Lines of a file, or parts between commas. */
-function parseKeys(text: string): readonly LogKey[] {
+function parseKeys(text: string): readonly Uint8Array[] {
   const lines = text.split(/[\n,]/).map((line) => line.trim())
   const keys = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseKey)
   if (keys.length === 0) throw new TypeError('it has no key')
   return keys
 }
 
-function parseKey(line: string, index: number): LogKey {
+function parseKey(line: string, index: number): Uint8Array {
   const [name = '', base64 = '', ...rest] = line.split(/\s+/)
   const seed = Buffer.from(base64, 'base64')
-  if (name === 'ed25519' && seed.length === SEED_BYTES && rest.length === 0) return { seed }
+  if (name === 'ed25519' && seed.length === SEED_BYTES && rest.length === 0) return seed
   throw new TypeError(`line ${index + 1} is not "ed25519" and ${SEED_BYTES} bytes in base64`)
 }
 
-/** @param origin the name that the keys sign under */
-export const signersOf = (keys: readonly LogKey[], origin: string): readonly Signer[] =>
-  keys.map(({ seed }) => signerOf(origin, seed))
+/** @param seeds of the keys; @param origin the name that they sign under */
+export const signersOf = (seeds: readonly Uint8Array[], origin: string): readonly Signer[] =>
+  seeds.map((seed) => signerOf(origin, seed))

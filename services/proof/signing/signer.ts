@@ -14,14 +14,15 @@ import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { decideSigning, type SigningStep } from './decide-signing.ts'
-import { type LogKey, signersOf } from './log-keys.ts'
+import { signersOf } from './log-keys.ts'
 import type { NewestCheckpoint } from './newest-checkpoint.ts'
 
 export interface SignerOptions extends LogWriterOptions {
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
-  readonly keys: readonly LogKey[]
+  /** Seeds of the keys that sign. */
+  readonly keys: readonly Uint8Array[]
   readonly kept: NewestCheckpoint
   readonly firstOrigin: string
   readonly isShared: boolean

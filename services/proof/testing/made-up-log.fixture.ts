@@ -14,7 +14,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
 import { parseVkey } from '../notes/note-keys.ts'
-import { type LogKey, loadLogKeys } from '../signing/log-keys.ts'
+import { loadLogKeys } from '../signing/log-keys.ts'
 import { keepNewestCheckpoint, type NewestCheckpoint } from '../signing/newest-checkpoint.ts'
 import { CheckpointSigner } from '../signing/signer.ts'
 import { ENTRY_TYPES } from '../tree/entry.ts'
@@ -49,7 +49,7 @@ export async function openMadeUpLog(
     rowsInMemory<Parameters<typeof logCheckpoints.fold>[0] extends Rows<infer Row> ? Row : never>(),
   ]
   const tree = createTreeReader((key) => treeRows.get(key))
-  const keys: readonly LogKey[] = loadLogKeys({
+  const keys = loadLogKeys({
     given: undefined,
     file: join(directory, 'log.keys'),
     random: (bytes) => new Uint8Array(bytes).fill(++made),
