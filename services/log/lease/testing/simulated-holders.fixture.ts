@@ -114,8 +114,10 @@ export class SimulatedHolders {
     if (process !== undefined) process.deafUntil = this.#now + milliseconds
   }
 
+  /** A process that died watches nothing any more. */
   idleOf(index: number): readonly number[] {
-    return this.#processes.get(index)?.leases.idle() ?? []
+    const process = this.#processes.get(index)
+    return process === undefined || process.isDead ? [] : process.leases.idle()
   }
 
   refuseNext(count: number): void {
