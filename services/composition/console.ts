@@ -81,7 +81,7 @@ export function createConsole({ isOn, showVerdicts, showReasoning, output, now }
 /** One verdict in columns, on one line of a terminal of 80. */
 export function verdictLine(verdict: Verdict): string {
   const { barClose, exchange, coin, timeframe, call, confidence, regime, price } = verdict
-  const time = new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')
+  const time = `${new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')}Z`
   const columns = [
     time,
     `${exchange} ${coin} ${timeframe}`.padEnd(18),

@@ -104,14 +104,11 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   const lifetime = { ttlMs: KEPT_MS, now: () => performance.now() }
   const made = new RecentMap<string, Promise<string>>(LIMITS.boardPages, lifetime)
   const sparks = new RecentMap<string, Promise<Html>>(LIMITS.boardSparks, lifetime)
-  const records = new RecentMap<'all', Headline>(1, lifetime)
 
+  let newest: Headline | undefined
   function headline(): Headline {
-    const known = records.get('all')
-    if (known !== undefined) return known
-    const fresh = headlineOf(options)
-    records.set('all', fresh)
-    return fresh
+    if (newest === undefined || performance.now() >= newest.until) newest = headlineOf(options)
+    return newest
   }
 
   /** @throws ServiceError `store_unavailable` */
@@ -181,7 +178,7 @@ interface Headline {
   readonly within: number
   /** Timeframes at which calls are withdrawn. */
   readonly withdrawn: readonly string[]
-  /** Tells one from the next. */
+  /** When it is counted anew, by the clock of this process; tells one from the next. */
   readonly until: number
 }
 
@@ -196,7 +193,7 @@ function headlineOf({ trackRecord, speech }: BoardPagesOptions): Headline {
     forecasts: sum(({ ranges }) => ranges.forecasts),
     within: sum(({ ranges }) => (ranges.coverage_80?.value ?? 0) * ranges.forecasts),
     withdrawn: [...new Set(withdrawn)],
-    until: performance.now(),
+    until: performance.now() + KEPT_MS,
   }
 }
 

@@ -40,8 +40,8 @@ import {
   valueText,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import type { Page, PageFrame } from '../layout.ts'
-import { sendPage } from '../send-page.ts'
+import { type Page, type PageFrame, page } from '../layout.ts'
+import { sendPage, sendPublicPage } from '../send-page.ts'
 import { requireOwnForm } from '../session.ts'
 
 export interface PagesOptions {
@@ -73,7 +73,11 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
 
   app.get(PATH, { schema }, async (request, reply) => {
     const shown = await view(request, request.params, request.query.after)
-    return sendPage(reply.header('cache-control', 'no-cache'), frame(), seriesPage(shown))
+    return sendPublicPage(
+      request,
+      reply.header('cache-control', 'no-cache'),
+      page(frame(), seriesPage(shown)),
+    )
   })
 
   app.post(PATH, { schema }, async (request, reply) => {
