@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 78_430,
-  testLines: 84_686,
+  productLines: 78_251,
+  testLines: 84_494,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -16,21 +19,12 @@ import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
-import {
-  audit,
-  copied,
-  type LogSource,
-  parseVkey,
-  readAuditState,
-  writeAuditState,
-} from '../../proof/index.ts'
+import { audit, type LogSource, parseVkey, readAuditState, writeAuditState } from '../../proof/index.ts'
 import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
 import { signerOf } from '../../proof/notes/note-keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { endOf, labelled as labelledAt } from '../testing/recorded-market.fixture.ts'
-import { auditCommand } from './audit.ts'
 import { auditTools } from './audit-tools.ts'
-import { verifyCommand } from './verify.ts'
 
 const HOURS = 40
 const START = NOON_OF(NOW) - HOURS * HOUR_MS
@@ -457,52 +451,43 @@ describe('a log that signs everything correctly is found out when it has', () =>
   })
 })
 
-test('a copy is audited from its folder, and a proof of it checked, with nothing but the key', async () => {
-  const log = await publish(honest())
-  const folder = join(directory, 'copy')
-  const source = copied(serviceOf(log), folder)
-  await auditOf(log, source)
-  const [vkey = ''] = vkeysOf(log)
-  const run = async (
-    command: typeof auditCommand | typeof verifyCommand,
-    operand: string,
-    flags: JsonObject,
-  ) => {
-    const lines: string[] = []
-    const stdout = { write: (text: string) => void lines.push(text) } as unknown as NodeJS.WritableStream
-    const context = {
-      stdout,
-      stderr: stdout,
-      environment: {},
-      signal: new AbortController().signal,
-      now: () => NOW,
-    }
-    const input = { ...context, operands: [operand], texts: {}, flags: { json: false, ...flags } }
-    return { code: await command.run(input as never), text: lines.join('') }
-  }
-  const audited = await run(auditCommand, folder, { vkey: [vkey], state: join(directory, 'other.json') })
-  expect(audited).toMatchObject({ code: undefined, text: expect.stringContaining('the log holds together') })
-  for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {
-    const file = join(directory, 'one.tlog-proof')
-    writeFileSync(file, await log.views.proof(event, new AbortController().signal))
-    const { text } = await run(verifyCommand, file, { proof: true, vkey: [vkey] })
-    expect(text).toContain(`OutcomeLabelled ${event.id}`)
-  }
-  await expect(run(auditCommand, folder, { state: 'x' })).rejects.toThrow(/--vkey is missing/)
-  await expect(run(auditCommand, directory, { vkey: [vkey], state: 'x' })).rejects.toThrow(/no checkpoint/)
+/** The paths of a log, as a service gives them. */
+async function served(source: LogSource): Promise<string> {
+  const server = createServer((request, response) => {
+    void source.get((request.url ?? '').slice(1)).then(
+      (bytes) => (bytes === undefined ? response.writeHead(404).end() : response.end(bytes)),
+      () => response.writeHead(500).end(),
+    )
+  }).listen(0, '127.0.0.1')
+  servers.push(server)
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
 })
 
-test('two logs that are audited from one folder have a state each; an empty one is named', async () => {
+test('two logs have a state each, a proof of one is checked with nothing but the key, an empty one is named', {
+  timeout: 120_000,
+}, async () => {
   const main = new URL('../../signal.js', import.meta.url).pathname
-  const audited = (folder: string, vkey: string) =>
-    promisify(execFile)(process.execPath, [main, 'audit', folder, '--vkey', vkey], { cwd: directory })
+  const signal = (...args: readonly string[]) =>
+    promisify(execFile)(process.execPath, [main, ...args], { cwd: directory })
   for (const origin of ['one.example.com', 'two.example.com/log']) {
     const log = await publish(honest(), undefined, origin)
-    await auditOf(log, copied(serviceOf(log), join(directory, 'copy')))
+    const url = await served(serviceOf(log))
     const [vkey = ''] = vkeysOf(log)
-    for (let again = 0; again < 2; again++)
-      expect((await audited('copy', vkey)).stdout).toContain('the log holds together')
-    rmSync(join(directory, 'copy'), { recursive: true })
+    expect((await signal('audit', url, '--vkey', vkey)).stdout).toContain('the log holds together')
+    for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {
+      const file = join(directory, 'one.tlog-proof')
+      writeFileSync(file, await log.views.proof(event, new AbortController().signal))
+      const { stdout } = await signal('verify', '--proof', file, '--vkey', vkey)
+      expect(stdout).toContain(`OutcomeLabelled ${event.id}`)
+    }
+    await expect(signal('audit', url)).rejects.toMatchObject({
+      stderr: expect.stringContaining('--vkey is missing'),
+    })
   }
   const states = readdirSync(directory).filter((name) => name.startsWith('signal-audit'))
   expect(states.toSorted()).toEqual([
@@ -511,10 +496,11 @@ test('two logs that are audited from one folder have a state each; an empty one 
   ])
   const signer = signerOf('empty.example.com', Buffer.alloc(32, 7))
   const root = hash('sha256', '', 'buffer')
-  mkdirSync(join(directory, 'empty/log'), { recursive: true })
   const note = signCheckpoint({ origin: 'empty.example.com', size: 0, root }, [signer])
-  writeFileSync(join(directory, 'empty/log/checkpoint'), note)
-  await expect(audited('empty', signer.vkey)).rejects.toMatchObject({
-    stderr: expect.stringMatching(/^error proof_invalid: .*the log is empty/),
+  const empty = await served({
+    get: async (path) => (path === 'log/checkpoint' ? Buffer.from(note) : undefined),
+  })
+  await expect(signal('audit', empty, '--vkey', signer.vkey)).rejects.toMatchObject({
+    stderr: expect.stringMatching(/error proof_invalid: .*the log is empty/),
   })
 })

@@ -4,10 +4,8 @@ import { countText, grouped } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
   audit,
-  copied,
   FRAUDS,
   type Fraud,
-  folderSource,
   MOST_PROOF_BYTES,
   parseVkey,
   readAuditState,
@@ -60,21 +58,16 @@ export const auditCommand = defineCommand({
     'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
   notes: [
     'It trusts nothing but the key: every figure is computed anew, outcomes from bars. Each finding is one line, and the exit code is then 18.',
-    'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an interrupted audit continues where it ended, and the next one asks only for new entries.',
+    'It asks as fast as the service lets it: some 25,000 entries take about two seconds.',
     'Each audit keeps the state of the log in a file for the next one, which finds a log that changed its past.',
   ],
-  operands: ['url_or_folder'],
+  operands: ['url'],
   flags: {
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     state: {
       schema: z.string().min(1).optional(),
       help: 'File that is kept from one audit of a log to the next. Default: signal-audit-NAME.json, with the name in the key.',
       example: 'signal-audit-example.com_foo.json',
-    },
-    copy: {
-      schema: z.string().min(1).optional(),
-      help: 'Folder to keep a copy of the log in. The next audit asks only for what it lacks; it can be audited itself, too.',
-      example: './copy',
     },
     checkpoint: {
       schema: z.string().min(1).optional(),
@@ -100,20 +93,17 @@ export const auditCommand = defineCommand({
     const at = now()
     const stateFile = flags.state ?? stateFileOf(keys)
     const seen = readAuditState(stateFile)
-    const isAddress = /^https?:\/\//.test(place)
     const progress = createProgressLine(input)
     let come = 'reading the track record'
     const onWait = (waitMs: number, why: string): void =>
       progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
-    const read = isAddress ? serviceSource(place, { now, sleep, signal, onWait }) : folderSource(place)
-    const source = flags.copy === undefined ? read : copied(read, flags.copy)
+    const source = serviceSource(place, { now, sleep, signal, onWait })
     const onProgress = (what: string, done: number, all: number): void => {
       come = `${what}: ${grouped(done)} of ${grouped(all)} read`
       progress.show(come)
     }
     const tools = auditTools(source)
     const untilSigned = async (): Promise<void> => {
-      if (!isAddress) return
       // A checkpoint that is read sooner may lack outcomes which the record counts.
       stderr.write(
         `waiting ${SIGNED_WITHIN_MS / 1_000} s: what the track record counts now is signed within that time\n`,
@@ -127,7 +117,6 @@ export const auditCommand = defineCommand({
       seen,
       tools: { ...tools, untilSigned },
       now: at,
-      isCopy: !isAddress,
       onProgress,
     })
     progress.end(`audited ${grouped(report.size)} entries`)
@@ -137,10 +126,7 @@ export const auditCommand = defineCommand({
     )
     const isFound = report.findings.length > 0
     // What cheats is no measure of what comes later: the evidence stays.
-    const isNew = log.checkpoint.size > (seen?.size ?? 0)
-    // A copy was made at some time; what it says is older than that.
-    if (!isFound && (isAddress || isNew))
-      writeAuditState(stateFile, log, isAddress ? at : Math.min(at, report.summary.horizon))
+    if (!isFound) writeAuditState(stateFile, log, at)
     return isFound ? EXIT_FOUND : undefined
   },
 })

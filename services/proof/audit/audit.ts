@@ -53,8 +53,6 @@ export interface AuditOptions {
   readonly tools: AuditTools
   /** Unix milliseconds. */
   readonly now: number
-  /** Whether it is a copy, which may be older than the state of the former audit. */
-  readonly isCopy?: boolean
   /** Called with the progress of each part, one after the other. */
   readonly onProgress?: (what: string, done: number, all: number) => void
 }
@@ -83,7 +81,7 @@ export interface AuditReport {
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { source, keys, seen, tools, now, isCopy = false } = options
+  const { source, keys, seen, tools, now } = options
   const findings = createFindings()
   const unchecked: string[] = []
   const earlier = options.earlier === undefined ? undefined : openCheckpoint(options.earlier, keys).checkpoint
@@ -97,7 +95,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       null,
       `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
     )
-  checkHistory(log, { seen, isCopy }, findings)
+  checkHistory(log, seen, findings)
   if (earlier !== undefined) checkGrowth(log, earlier, findings)
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
 

@@ -56,21 +56,12 @@ export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, s
 /** Divisible by three, so that parts in base64 can be concatenated. */
 const PART_BYTES = 3 * 8_192
 
-/** The state at a smaller size. */
-const beginningOf = (seen: AuditState, size: number): AuditState =>
-  size >= seen.size ? seen : { ...seen, size, leaves: seen.leaves.subarray(0, size * HASH_BYTES) }
-
 /** Single entries that differ, among those that do not, were edited; more of them are another history. */
 const MOST_EDITED = 100
 
-/** Compares a log with what it was when it was audited before. A copy may be older than that. */
-export function checkHistory(
-  log: ReadLog,
-  { seen: newest, isCopy }: { readonly seen: AuditState | undefined; readonly isCopy: boolean },
-  findings: Findings,
-): void {
-  if (newest === undefined) return
-  const seen = isCopy ? beginningOf(newest, log.checkpoint.size) : newest
+/** Compares a log with what it was when it was audited before. */
+export function checkHistory(log: ReadLog, seen: AuditState | undefined, findings: Findings): void {
+  if (seen === undefined) return
   const { checkpoint, leaves } = log
   if (seen.origin !== checkpoint.origin) {
     findings.add('second_log', null, `it was ${seen.origin}, and is ${checkpoint.origin} now`)

@@ -2,20 +2,15 @@ import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { type AnswerHead, paced } from '../../runtime/http/paced.ts'
-import { openCopyFolder } from './copy-folder.ts'
 
 /** A place to read a log from. Paths are those of the service, without the first slash: `log/checkpoint`. */
 export interface LogSource {
   /** Undefined for what is not there. @throws ServiceError `server_unreachable`, `config_invalid` */
   get(path: string): Promise<Buffer | undefined>
-  /** The file of a copy for a path whose content cannot change. It may be damaged, so the caller checks it. */
-  readonly kept?: (path: string) => Buffer | undefined
-  /** Writes a file into the copy, once its content was understood. */
-  readonly keep?: (path: string, bytes: Buffer) => void
 }
 
 /** Longer than any answer that an audit asks for. */
-export const MOST_BYTES = 64 * 1024 * 1024
+const MOST_BYTES = 64 * 1024 * 1024
 /** A venue may have to be asked for bars before they are answered. */
 const ANSWER_MS = 120_000
 
@@ -65,7 +60,7 @@ export function serviceSource(
   const unreachable = (why: string, cause?: unknown): ServiceError =>
     new ServiceError('server_unreachable', {
       message: `${base} cannot be audited: ${why}`,
-      nextStep: `${isThere ? 'Run the same command again later.' : ERRORS.server_unreachable.nextStep} With --copy, an audit goes on where the one before ended.`,
+      nextStep: isThere ? 'Run the same command again later.' : ERRORS.server_unreachable.nextStep,
       cause,
     })
 
@@ -90,24 +85,8 @@ const NO_ANSWER = 0
 /** A service that is busy, or is being started again behind its proxy. */
 const PASSING: ReadonlySet<number> = new Set([NO_ANSWER, 429, 502, 503, 504])
 
-/** A copy of a log. */
-export function folderSource(folder: string): LogSource {
-  const files = openCopyFolder(folder)
-  return { get: async (path) => files.read(path, MOST_BYTES) }
-}
-
-/** Keeps what is read of another source, as {@link folderSource} reads it. */
-export function copied(source: LogSource, folder: string): LogSource {
-  const files = openCopyFolder(folder)
-  return {
-    ...source,
-    kept: (path) => files.read(path, MOST_BYTES),
-    keep: (path, bytes) => files.write(path, bytes),
-  }
-}
-
 /**
- * Reads what is at a path, and keeps it once it was understood.
+ * Reads what is at a path.
  *
  * @throws what `get` and `read` throw
  */
@@ -117,8 +96,5 @@ export async function readAt<Read>(
   read: (bytes: Buffer) => Read,
 ): Promise<Read | undefined> {
   const bytes = await source.get(path)
-  if (bytes === undefined) return undefined
-  const found = read(bytes)
-  source.keep?.(path, bytes)
-  return found
+  return bytes === undefined ? undefined : read(bytes)
 }

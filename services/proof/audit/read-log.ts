@@ -1,11 +1,11 @@
 import { getHeapStatistics } from 'node:v8'
 import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { ENTRY_BYTES, entryAt } from '../tree/entry.ts'
-import { HASH_BYTES, leafHash, rootOf, sha256, subtreesOf } from '../tree/merkle.ts'
+import { HASH_BYTES, leafHash, rootOf, subtreesOf } from '../tree/merkle.ts'
 import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
 import { type LogSource, readAt } from './log-source.ts'
 
@@ -47,7 +47,7 @@ export async function readLog(
   const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
   let done = 0
   const asked = { kind: 'entries', size: checkpoint.size } as const
-  const tiles = tilesOf(source, asked, splitBundle, rootsIn(source, checkpoint.size))
+  const tiles = tilesOf(source, asked, splitBundle)
   for await (const bundle of tiles) {
     entries.push(bundle.entries)
     leaves.set(bundle.leaves, done * HASH_BYTES)
@@ -77,11 +77,7 @@ export async function* contentTiles(
   { checkpoint: { size }, entries }: ReadLog,
 ): AsyncGenerator<{ readonly of: Buffer; readonly lineAt: Lines }, void, void> {
   let tile = 0
-  const fits = async (at: number, lineAt: Lines): Promise<boolean> =>
-    Array.from({ length: TILE_WIDTH }, (_, index) => entryAt(entries[at] ?? EMPTY, index)).every(
-      (entry, index) => entry?.hash.equals(sha256(lineAt(index))),
-    )
-  for await (const lineAt of tilesOf(source, { kind: 'contents', size }, splitLines, fits)) {
+  for await (const lineAt of tilesOf(source, { kind: 'contents', size }, splitLines)) {
     yield { of: entries[tile] ?? EMPTY, lineAt }
     entries[tile++] = EMPTY
   }
@@ -89,24 +85,15 @@ export async function* contentTiles(
 
 const EMPTY = Buffer.alloc(0)
 
-/**
- * Tiles one after the other, each asked for while the one before is read here. Full ones are taken from the copy where it
- * has them as they are in the tree.
- *
- * @throws ServiceError `proof_invalid`
- */
+/** Tiles one after the other, each asked for while the one before is read here. @throws ServiceError `proof_invalid` */
 async function* tilesOf<Read>(
   source: LogSource,
   { kind, size }: { readonly kind: TileKind; readonly size: number },
   read: (bytes: Buffer, width: number) => Read,
-  fits: (tile: number, found: Read) => Promise<boolean>,
 ): AsyncGenerator<Read, void, void> {
   async function tileAt(index: number): Promise<Read> {
     const width = tileWidth({ kind, index }, size)
     const path = `log/${formatTilePath({ kind, index, width })}`
-    const kept = width === TILE_WIDTH ? source.kept?.(path) : undefined
-    const known = kept === undefined ? undefined : readOrNot(() => read(kept, width))
-    if (known !== undefined && (await fits(index, known))) return known
     const found = await readAt(source, path, (bytes) => read(bytes, width))
     if (found === undefined) throw faultyError(`/${path} is missing`)
     return found
@@ -118,29 +105,6 @@ async function* tilesOf<Read>(
     // Its error is thrown when its turn comes; until then nobody awaits it.
     next.catch(() => undefined)
     yield found
-  }
-}
-
-/** Undefined for what is damaged in a copy: it is read anew. */
-function readOrNot<Read>(read: () => Read): Read | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (isServiceError(error, 'proof_invalid')) return undefined
-    throw error
-  }
-}
-
-/** Whether a full tile of entries has the root that the tree of the source has there, before all of it is known. */
-function rootsIn(source: LogSource, size: number) {
-  let held: { readonly index: number; readonly bytes: Buffer | undefined } | undefined
-  return async (tile: number, { leaves }: Bundle): Promise<boolean> => {
-    const index = Math.floor(tile / TILE_WIDTH)
-    const width = tileWidth({ kind: 1, index }, size)
-    if (held?.index !== index)
-      held = { index, bytes: await source.get(`log/${formatTilePath({ kind: 1, index, width })}`) }
-    const at = (tile % TILE_WIDTH) * HASH_BYTES
-    return held.bytes?.subarray(at, at + HASH_BYTES).equals(rootOf(subtreesOf(leaves), TILE_WIDTH)) === true
   }
 }
 
