@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { findSuite } from '../mcp/testing/conformance/find-suite.ts'
 import {
   Browser,
@@ -79,7 +79,8 @@ describe.skipIf(suite === undefined)(`the official scenarios of authorization se
       const { code, output } = await run([...flags, '--spec-version', revision], async ({ search }) => {
         const browser = new Browser(service)
         const sentTo = await browser.letIn(search.slice(1), `ada-${revision}@example.com`)
-        await fetch(sentTo)
+        // The suite writes the address before it listens for what comes back.
+        await vi.waitUntil(() => fetch(sentTo).then(Boolean, () => false), { timeout: 60_000 })
       })
       expect(code, output).toBe(0)
       // A run that skipped both would end well too.

@@ -168,7 +168,7 @@ describe("the client's own faults", () => {
     const settle = (): void => {
       isSettled = true
     }
-    plain.appendToStream('s-1', [proposal()], { deadline: 50 }).then(settle, settle)
+    plain.appendToStream('s-1', [proposal()], { deadline: 2_000 }).then(settle, settle)
     while (double.log.events.length === 0) await new Promise((resolve) => setImmediate(resolve))
     for (let n = 0; n < 20; n++) await collect(store.read('s-other'))
     expect(isSettled).toBe(false)
