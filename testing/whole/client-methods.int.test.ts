@@ -200,8 +200,8 @@ print("null")`,
 test(`pages of a list are asked for to the last one${reason}`, async () => {
   for (const [path, asks] of [
     ['/list/rows', ['/list/rows?coin=WALKED', '/list/rows?coin=WALKED&after=b']],
-    ['/api/bars', ['/api/bars?coin=WALKED', '/api/bars?coin=WALKED&from=7']],
-    ['/api/board', ['/api/board?coin=WALKED', '/api/board?coin=WALKED&skip=7']],
+    ['/api/bars', ['/api/bars?coin=WALKED', '/api/bars?coin=WALKED&after=7']],
+    ['/api/board', ['/api/board?coin=WALKED', '/api/board?coin=WALKED&after=7']],
   ] as const) {
     const expected = [[1], [2]]
     const found: unknown[] = []
