@@ -7,9 +7,6 @@ import { createBars } from './bars.ts'
 const TODAY = Date.UTC(2026, 2, 3)
 const START = TODAY + 11 * 3_600_000
 
-/** Their pages have 300 bars at most, and the hours up to the present are begun beside the past. */
-const SHORT_PAGES: ReadonlySet<string> = new Set(['OKX', 'BITGET', 'KUCOIN'])
-
 test.each(LIVE_EXCHANGES)(
   '%s: a question for one daily bar costs a few pages of bars, the same again none',
   async (exchange) => {
@@ -23,9 +20,9 @@ test.each(LIVE_EXCHANGES)(
       const query = { series, from: to - DAY_MS, to }
       const { bars } = await bench.clock.runUntil(ask(query, signal, 'somebody'))
       expect(bars.map(({ openTime }) => openTime)).toEqual([to - DAY_MS])
-      expect(pages() - before).toBeLessThanOrEqual(SHORT_PAGES.has(exchange) ? 6 : 2)
+      expect(pages() - before).toBeLessThanOrEqual(2)
       await bench.clock.runUntil(ask(query, signal, 'another'))
-      expect(pages() - before).toBeLessThanOrEqual(SHORT_PAGES.has(exchange) ? 6 : 2)
+      expect(pages() - before).toBeLessThanOrEqual(2)
     }
   },
 )

@@ -55,11 +55,11 @@ export async function* fetchHistory(request: HistoryRequest): AsyncGenerator<Bar
   }
 }
 
-/** The longest stretch from an instant on in which no leg needs more than a page. */
+/** The longest stretch from an instant on in which no leg ends, and none needs more than a page. */
 function endOfStretch(legs: readonly BarLeg[], at: number): number {
   let end = Number.POSITIVE_INFINITY
   for (const { begins, ends, lengthMs } of legs) {
-    if (ends > at) end = Math.min(end, Math.max(at, begins) + LIMITS.venuePageBars * lengthMs)
+    if (ends > at) end = Math.min(end, ends, Math.max(at, begins) + LIMITS.venuePageBars * lengthMs)
   }
   return end
 }
