@@ -282,7 +282,7 @@ export const LIMITS = {
   subscriptionChangesPerHour: 30,
   /** Programs that an account lets act for it. */
   appsPerAccount: 20,
-  /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
+  /** How long a code of OAuth, an access token, and a refresh token that is not used are good for; a registration as long. */
   oauthCodeMs: 60_000,
   accessTokenMs: 3_600_000,
   refreshTokenMs: 30 * 86_400_000,

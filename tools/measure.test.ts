@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 78_251,
+  productLines: 78_248,
   testLines: 84_494,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,

@@ -35,10 +35,16 @@ import { type HealthRoutesOptions, healthRoutes } from '../http/routes/health.ts
 import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/routes/knowledge.ts'
 import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
-import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from '../http/routes/operator-accounts.ts'
-import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from '../http/routes/operator-payments.ts'
-import { type OperatorToolRoutesOptions, operatorToolRoutes } from '../http/routes/operator-tools.ts'
-import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from '../http/routes/operator-webhooks.ts'
+import {
+  type OperatorAccountRoutesOptions,
+  type OperatorPaymentRoutesOptions,
+  type OperatorToolRoutesOptions,
+  type OperatorWebhookRoutesOptions,
+  operatorAccountRoutes,
+  operatorPaymentRoutes,
+  operatorToolRoutes,
+  operatorWebhookRoutes,
+} from '../http/routes/operator.ts'
 import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/own-payments.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'

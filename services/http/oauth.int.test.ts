@@ -7,6 +7,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../contracts/limits.ts'
 import {
   ask,
   asking,
@@ -317,6 +318,13 @@ describe('a program that registers itself', () => {
     ],
   ])('with %s is refused in the words of RFC 7591', async (_, body, error) => {
     expect(await register(body)).toMatchObject({ status: 400, body: { error } })
+  })
+
+  test('signs in for 30 days, and registers again then; what was let in goes on', async () => {
+    const query = asking(url, { client_id: (await register({ redirect_uris })).body.client_id })
+    await browser.letIn(query, email)
+    service.world.now += LIMITS.refreshTokenMs
+    expect(await (await browser.open(`/oauth/authorize?${query}`)).text()).toContain('registers again')
   })
 
   test('under an id that was changed, or is of another service, is shown to the person', async () => {

@@ -7,7 +7,7 @@ import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
 import { hashOf } from '../credentials.ts'
 import { createAppList, sealFor } from './app-list.ts'
-import { type Asker, type ClientDocuments, readRegistration } from './client-documents.ts'
+import { type Asker, type Client, type ClientDocuments, readRegistration } from './client-documents.ts'
 import type { AppCommand } from './decide-apps.ts'
 import {
   type AuthorizationRequest,
@@ -82,7 +82,7 @@ export function createOAuth(parts: OAuthParts) {
      */
     async read(parameters: Parameters, asker: Asker): Promise<Asked> {
       const clientId = required(parameters, 'client_id')
-      const client = parts.tokens.openClient(clientId) ?? (await documents.find(clientId, asker))
+      const client = registered(parts, clientId) ?? (await documents.find(clientId, asker))
       const destination = readDestination(parameters, client)
       try {
         return { kind: 'ask', request: readAuthorization(parameters, destination, resource()) }
@@ -149,7 +149,8 @@ export function createOAuth(parts: OAuthParts) {
  */
 function register({ tokens, now }: OAuthParts, body: unknown) {
   const { name, redirectUris } = readRegistration(body)
-  const clientId = tokens.client({ name, redirectUris })
+  const issuedAt = now()
+  const clientId = tokens.client({ name, redirectUris }, issuedAt)
   const most = LIMITS.registeredClientCharacters
   if (clientId.length > most)
     throw new OAuthError(
@@ -158,13 +159,23 @@ function register({ tokens, now }: OAuthParts, body: unknown) {
     )
   return {
     client_id: clientId,
-    client_id_issued_at: Math.floor(now() / 1_000),
+    client_id_issued_at: Math.floor(issuedAt / 1_000),
     client_name: name,
     redirect_uris: redirectUris,
     token_endpoint_auth_method: 'none',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
   } as const
+}
+
+/** The client of a registration; undefined for an id of another kind. @throws OAuthError `invalid_client` for one that ended */
+function registered({ tokens, now }: OAuthParts, clientId: string): Client | undefined {
+  const { client, issuedAt } = tokens.openClient(clientId) ?? {}
+  if (issuedAt === undefined || now() - issuedAt < LIMITS.refreshTokenMs) return client
+  throw new OAuthError(
+    'invalid_client',
+    'the registration of the client ended after 30 days: it registers again at POST /oauth/register',
+  )
 }
 
 /** Clients are public: they name themselves, and have nothing to prove it with. @throws OAuthError `invalid_client` */

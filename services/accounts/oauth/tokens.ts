@@ -79,13 +79,14 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
       return { accountId, appId, expiresAt, audience, scopes }
     },
     /** The id of a client that registered itself: all that is known of it. */
-    client: ({ name, redirectUris }: Omit<Client, 'clientId'>) => sealed('client', [name, redirectUris]),
+    client: ({ name, redirectUris }: Omit<Client, 'clientId'>, issuedAt: number) =>
+      sealed('client', [name, redirectUris, issuedAt]),
     /** Undefined for an id that is no registration of this service. */
-    openClient(clientId: string): Client | undefined {
+    openClient(clientId: string): { readonly client: Client; readonly issuedAt: number } | undefined {
       const said = open('client', clientId)
       if (said === undefined) return undefined
-      const [name, redirectUris] = said as [string, readonly string[]]
-      return { clientId, name, redirectUris }
+      const [name, redirectUris, issuedAt] = said as [string, readonly string[], number]
+      return { client: { clientId, name, redirectUris }, issuedAt }
     },
     /** A code, or a refresh token. */
     owned: (kind: 'code' | 'refresh', { accountId, appId }: TokenOwner) => sealed(kind, [accountId, appId]),

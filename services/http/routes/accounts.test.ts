@@ -7,7 +7,7 @@ import type { Accounts, AccountView, AttemptLimiter } from '../../accounts/index
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import { accountRoutes } from './accounts.ts'
-import { operatorAccountRoutes } from './operator-accounts.ts'
+import { operatorAccountRoutes } from './operator.ts'
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const SIGN_IN = '019abcde-7c00-7001-8000-00000000000b'

@@ -5,7 +5,7 @@ import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import type { OperatorPaymentRoutesOptions } from './operator-payments.ts'
+import type { OperatorPaymentRoutesOptions } from './operator.ts'
 import type { OwnPaymentRoutesOptions } from './own-payments.ts'
 
 const TOKEN = 'operator-token-for-tests'
