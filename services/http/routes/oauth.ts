@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { ERRORS, isServiceError } from '../../../contracts/errors.ts'
+import { ERRORS, type ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
+import { toServiceError } from '../errors.ts'
 import { formOf } from '../form-bodies.ts'
 import { anyObject, type Operation, operationsOf, revalidated } from '../openapi/operation.ts'
 import { sendPublic } from '../send-public.ts'
@@ -57,34 +58,26 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
     (_request, body, done) => done(null, formOf(String(body))),
   )
   serveMetadata(app, oauth)
-  app.post('/oauth/token', { schema: { operation: tokens } }, (request, reply) =>
-    answered(request, reply, () =>
-      oauth.token(clientRequest(request), { correlationId: request.id, actor: 'OAuth client' }),
-    ),
-  )
-  app.post('/oauth/register', { schema: { operation: registration } }, (request, reply) =>
-    answered(request, reply.code(201), async () => oauth.register(request.body)),
-  )
-  app.post('/oauth/revoke', { schema: { operation: revocation } }, (request, reply) =>
-    answered(request, reply, async () => {
-      await oauth.revoke(clientRequest(request), { correlationId: request.id, actor: 'OAuth client' })
-      return {}
-    }),
-  )
-
-  async function answered(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    work: () => Promise<object>,
-  ): Promise<FastifyReply> {
-    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    try {
-      return await reply.send(await work())
-    } catch (error) {
-      return refuse(request, reply, error)
-    }
-  }
+  await app.register(async (clients) => {
+    clients.setErrorHandler((error: FastifyError, request, reply) =>
+      refuse(request, notKept(reply), error instanceof OAuthError ? error : toServiceError(error, request)),
+    )
+    const originOf = ({ id }: FastifyRequest) => ({ correlationId: id, actor: 'OAuth client' })
+    clients.post('/oauth/token', { schema: { operation: tokens } }, async (request, reply) =>
+      notKept(reply).send(await oauth.token(clientRequest(request), originOf(request))),
+    )
+    clients.post('/oauth/register', { schema: { operation: registration } }, async ({ body }, reply) =>
+      notKept(reply).code(201).send(oauth.register(body)),
+    )
+    clients.post('/oauth/revoke', { schema: { operation: revocation } }, async (request, reply) => {
+      await oauth.revoke(clientRequest(request), originOf(request))
+      return notKept(reply).send({})
+    })
+  })
 }
+
+const notKept = (reply: FastifyReply): FastifyReply =>
+  reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
 
 /** A request of a client with its parameters, which come as a form (RFC 6749 §3.2). */
 function clientRequest(request: FastifyRequest): ClientRequest {
@@ -104,7 +97,11 @@ const STATUSES: Readonly<Partial<Record<OAuthError['code'], number>>> = {
   server_error: 500,
 }
 
-function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: OAuthError | ServiceError,
+): FastifyReply {
   if (error instanceof OAuthError) {
     const status = STATUSES[error.code] ?? 400
     if (status === 401 && request.headers.authorization !== undefined) {
@@ -113,11 +110,12 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): F
     return reply.code(status).send({ error: error.code, error_description: error.message })
   }
   // Other refusals are translated into the codes of OAuth as far as there are any.
-  if (!isServiceError(error) || ERRORS[error.code].status === 500) throw error
   const { status } = ERRORS[error.code]
+  if (status === 500) throw error
   const { retry_after_s: seconds } = error.details ?? {}
   if (status === 429) reply.header('retry-after', typeof seconds === 'number' ? seconds : 60)
-  const code = status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
+  const asked = request.routeOptions.url === '/oauth/register' ? 'invalid_client_metadata' : 'invalid_request'
+  const code = status === 429 || status === 503 ? 'temporarily_unavailable' : asked
   return reply.code(status).send({ error: code, error_description: `${error.message} ${error.nextStep}` })
 }
 
