@@ -116,7 +116,9 @@ function refuse(
   if (status === 429) reply.header('retry-after', typeof seconds === 'number' ? seconds : 60)
   const asked = request.routeOptions.url === '/oauth/register' ? 'invalid_client_metadata' : 'invalid_request'
   const code = status === 429 || status === 503 ? 'temporarily_unavailable' : asked
-  return reply.code(status).send({ error: code, error_description: `${error.message} ${error.nextStep}` })
+  // RFC 6749 and 7591 know no other status for a request that cannot be read.
+  reply.code(code === 'temporarily_unavailable' ? status : 400)
+  return reply.send({ error: code, error_description: `${error.message} ${error.nextStep}` })
 }
 
 function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
