@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 78_246,
+  productLines: 78_245,
   testLines: 84_493,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,

@@ -5,10 +5,7 @@ import { inTimeUntil, isLate, type Verdict } from '../../../contracts/verdict.ts
 import type { AuditState } from './audited-history.ts'
 import type { Findings } from './finding.ts'
 
-/**
- * From its mark to its place in the log a verdict takes as long as an append is repeated unchanged. Meanwhile only short bars
- * close.
- */
+/** From its mark to its place in the log a verdict takes as long as an append is repeated: so long only short bars close. */
 const APPEND_MS = 2 * 60_000
 const SHORT_BAR_MS = 15 * 60_000
 const appendMs = ({ timeframe }: Series): number => (timeframeMs(timeframe) < SHORT_BAR_MS ? APPEND_MS : 0)
