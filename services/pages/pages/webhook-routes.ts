@@ -30,7 +30,7 @@ const ROWS = 25
 const params = { params: subscriptionParams }
 
 /** Characters of an endpoint's answer that a cookie has room for. */
-const SHOWN_CHARACTERS = 1_000
+const SHOWN_CHARACTERS = 400
 /** A secret, or the end of a test, shown once. */
 const webhookNote = z.object({
   secret: z.object({ text: z.string(), about: z.string() }).optional(),
