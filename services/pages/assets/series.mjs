@@ -297,17 +297,18 @@ figure.addEventListener('keydown', (event) => {
   const here = at === undefined ? times.length : times.indexOf(at)
   const steps = { ArrowLeft: here - 1, ArrowRight: here + 1, Home: 0, End: times.length - 1 }
   const scale = chart.timeScale()
+  const visible = scale.getVisibleLogicalRange()
+  if (visible === null) return
+  const { from, to } = visible
   if (event.key in steps && times.length > 0) {
     const time = times[Math.min(times.length - 1, Math.max(0, steps[event.key]))]
     select(time, true)
     chart.setCrosshairPosition(bars.get(time).close, time, candles)
-    const { from, to } = scale.getVisibleLogicalRange()
     const index = scale.timeToIndex(time)
     const width = to - from
     if (index < from) scale.setVisibleLogicalRange({ from: index - 1, to: index - 1 + width })
     if (index > to) scale.setVisibleLogicalRange({ from: index + 1 - width, to: index + 1 })
   } else if (event.key === '+' || event.key === '-') {
-    const { from, to } = scale.getVisibleLogicalRange()
     scale.setVisibleLogicalRange({ from: to - (to - from) * (event.key === '+' ? 0.8 : 1.25), to })
   } else if (event.key === 'Enter') openProof(verdicts.get(at)?.verdict_id)
   else return
