@@ -52,6 +52,8 @@ export const deliveryAttemptSchema = z.object({
   /** When it began. */
   at: timeMs,
   durationMs: z.number().nonnegative(),
+  /** How long it waited for its turn at a host that free accounts share. */
+  hostWaitMs: z.number().nonnegative(),
   result: z.enum(DELIVERY_RESULTS),
   /** First bytes of the answer, or what went wrong in words; null where it was delivered. */
   detail: attemptDetailSchema.nullable(),
@@ -100,6 +102,8 @@ export const deliveryStateSchema = z.object({
   notBefore: timeMs.nullable(),
   /** POSTs in the newest minute, and in the newest UTC day, that had one: since when, and how many. */
   posts: z.object({ minute: postsSchema, day: postsSchema }),
+  /** How long the newest attempt waited for its turn at a host that free accounts share. */
+  hostWaitMs: z.number().nonnegative(),
   counts: z.object({
     delivered: z.int().nonnegative(),
     /** Attempts, not deliveries. */

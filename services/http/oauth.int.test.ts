@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   Client,
   type OAuthClientProvider,
@@ -8,6 +9,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createTokens } from '../accounts/oauth/tokens.ts'
 import {
   ask,
   asking,
@@ -330,7 +332,11 @@ describe('a program that registers itself', () => {
     const { body } = await register({ redirect_uris })
     const id = body.client_id ?? ''
     await browser.letIn(asking(url), email)
-    for (const client_id of [`${id.slice(0, -8)}AAAAAAAA`, `src_${'A'.repeat(200)}`]) {
+    const ofOther = createTokens(randomBytes(32), randomBytes).client(
+      { name: 'Ours', redirectUris: redirect_uris },
+      service.world.now,
+    )
+    for (const client_id of [ofOther, `${id.slice(0, -8)}AAAAAAAA`, `src_${'A'.repeat(200)}`]) {
       const answer = await browser.open(`/oauth/authorize?${asking(url, { client_id })}`)
       expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('/oauth/register')])
     }

@@ -50,10 +50,7 @@ export const webhookActs = (service: WebhookService) => ({
 
 function subscriptionActs(service: WebhookService) {
   const { subscriptions, now } = service
-  const shown = (view: SubscriptionView) => {
-    const held = view.held === undefined ? [] : [view.held]
-    return toSubscriptionAnswer(view, [...held, ...subscriptions.warnings(view.subscription)], now())
-  }
+  const shown = (view: SubscriptionView) => toSubscriptionAnswer(view, subscriptions.warnings(view), now())
   return {
     create: async ({ accountId, origin }: WebhookOwner, asked: z.output<typeof createSchema>) => {
       const made = await subscriptions.create(accountId, asked, origin)

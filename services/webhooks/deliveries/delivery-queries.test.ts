@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { createDeliveryQueries } from './delivery-queries.ts'
@@ -46,6 +47,27 @@ describe('attempts', () => {
       next: null,
     })
     expect((await queries.open(world.own())).map(({ sequence }) => sequence)).toEqual([9])
+  })
+
+  test('that are rare are looked for in short pages, which keep no other account waiting', async () => {
+    const { world } = await sent(1, 1)
+    let looked = 0
+    const store = {
+      // A year of deliveries that were all taken.
+      async *read(stream: string, options: Parameters<DeliveryWorld['store']['read']>[1] = {}) {
+        for await (const event of world.store.read(stream, { direction: 'backwards', limit: 1 }))
+          for (let revision = options.from ?? 500_000; revision >= 0; revision--, looked++)
+            yield { ...event, revision }
+      },
+    }
+    const queries = createDeliveryQueries({ store, marketNow: () => LATER })
+    const asked = { limit: 5, result: 'failed' as const }
+    const first = await queries.attempts(world.subscriptionId, asked)
+    expect(first).toEqual({ rows: [], next: expect.any(String) })
+    expect(looked).toBeLessThanOrEqual(LIMITS.webhookListEvents + 1)
+    const second = await queries.attempts(world.subscriptionId, { ...asked, after: first.next ?? '' })
+    expect(Number.parseInt(second.next ?? '', 10)).toBeLessThan(Number.parseInt(first.next ?? '', 10))
+    expect(looked).toBeLessThanOrEqual(2 * (LIMITS.webhookListEvents + 1))
   })
 
   test('of a subscription that was never sent anything are none', async () => {

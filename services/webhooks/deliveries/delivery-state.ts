@@ -55,6 +55,7 @@ export const initialDeliveries = ({ startAfter }: Pick<Subscription, 'startAfter
   firstFailureAt: null,
   notBefore: null,
   posts: NO_POSTS,
+  hostWaitMs: 0,
   counts: { delivered: 0, failed: 0, exhausted: 0, skipped: 0 },
   sinceSnapshot: 0,
 })
@@ -109,6 +110,7 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
   firstFailureAt: state.firstFailureAt,
   notBefore: state.notBefore,
   posts: state.posts,
+  hostWaitMs: state.hostWaitMs,
   counts: state.counts,
 })
 
@@ -189,16 +191,24 @@ function statistics(
   attempts: readonly DeliveryAttempt[],
 ): Pick<
   Deliveries,
-  'counts' | 'posts' | 'notBefore' | 'lastAttemptAt' | 'lastSuccessAt' | 'failuresInARow' | 'firstFailureAt'
+  | 'counts'
+  | 'posts'
+  | 'hostWaitMs'
+  | 'notBefore'
+  | 'lastAttemptAt'
+  | 'lastSuccessAt'
+  | 'failuresInARow'
+  | 'firstFailureAt'
 > {
-  let { lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt, posts, notBefore } = before
+  let { lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt, posts, hostWaitMs, notBefore } = before
   const counts = { ...before.counts }
-  for (const { result, at, notBefore: asked } of attempts) {
+  for (const { result, at, hostWaitMs: waitedMs, notBefore: asked } of attempts) {
     counts[result === 'exhausted' ? 'failed' : result] += 1
     if (result === 'exhausted') counts.exhausted += 1
     if (result === 'skipped') continue
     lastAttemptAt = Math.max(lastAttemptAt ?? 0, at)
     posts = withPost(posts, at)
+    hostWaitMs = waitedMs
     if (result === 'delivered') {
       lastSuccessAt = Math.max(lastSuccessAt ?? 0, at)
       failuresInARow = 0
@@ -210,7 +220,16 @@ function statistics(
       notBefore = asked ?? notBefore
     }
   }
-  return { counts, posts, notBefore, lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt }
+  return {
+    counts,
+    posts,
+    hostWaitMs,
+    notBefore,
+    lastAttemptAt,
+    lastSuccessAt,
+    failuresInARow,
+    firstFailureAt,
+  }
 }
 
 const behind = (above: ReadonlyMap<number, Position>, sequence: number): ReadonlyMap<number, Position> =>

@@ -142,7 +142,14 @@ export function planMove(
   const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
     const place = { ...placeIn(delivery), attempt: delivery.attempt }
     const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null, notBefore: null }
-    const skipped = { ...place, ...nothingSent, at: now, durationMs: 0, reason: 'cursor_moved' }
+    const skipped = {
+      ...place,
+      ...nothingSent,
+      at: now,
+      durationMs: 0,
+      hostWaitMs: 0,
+      reason: 'cursor_moved',
+    }
     return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }
   })
   const given = planAttempts(from, open, context)

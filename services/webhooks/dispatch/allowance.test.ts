@@ -66,4 +66,6 @@ test('free accounts share the minute of a host in turns, and one that comes late
   expect(since.length).toBeLessThanOrEqual(480)
   const each = Array.from({ length: 8 }, (_, n) => since.filter((post) => post.url.endsWith(`s${n}`)).length)
   expect(Math.max(...each) - Math.min(...each)).toBeLessThanOrEqual(3)
+  // Its owner can read why: the wait stands in the delivery log.
+  expect((await world.deliveries('s0')).hostWaitMs).toBeGreaterThan(500)
 })

@@ -25,6 +25,13 @@ interface Sending {
   readonly hostname: string | undefined
 }
 
+/** An endpoint that has to wait. */
+interface Wait {
+  readonly ms: number
+  /** Whether for its owner's turn at a host, and not for a limit of its account. */
+  readonly isForHost: boolean
+}
+
 /** Turns of free accounts at one host; times are of the monotonic clock. */
 interface Host {
   nextMs: number
@@ -79,15 +86,16 @@ export function createAllowance(clock: {
       const known = postsOf(countedAs)
       if (posts.day.count > (known.get(id)?.day.count ?? 0)) known.set(id, posts)
     },
-    /** Counts an attempt. @returns 0, or how long it waits, in milliseconds: then it is not counted */
-    take({ id, countedAs, tier, hostname }: Sending): number {
+    /** Counts an attempt. @returns undefined, or what it waits for: then it is not counted */
+    take({ id, countedAs, tier, hostname }: Sending): Wait | undefined {
       const now = clock.now()
       const posts = postsOf(countedAs)
       const reached = reachedBy(posts.values(), tier, now)
-      if (reached !== undefined) return Math.min(reached.until - now, LOOK_AGAIN_MS)
-      const waitMs = tier === 'free' && hostname !== undefined ? turnIn(hostname, countedAs) : 0
-      if (waitMs === 0) posts.set(id, withPost(posts.get(id) ?? NO_POSTS, now))
-      return waitMs
+      if (reached !== undefined) return { ms: Math.min(reached.until - now, LOOK_AGAIN_MS), isForHost: false }
+      const ms = tier === 'free' && hostname !== undefined ? turnIn(hostname, countedAs) : 0
+      if (ms > 0) return { ms, isForHost: true }
+      posts.set(id, withPost(posts.get(id) ?? NO_POSTS, now))
+      return undefined
     },
   }
 }

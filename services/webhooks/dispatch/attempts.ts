@@ -60,10 +60,11 @@ export class Attempts {
 
   /** Lets an endpoint wait where its owner, or its host, has had as much as it may. */
   #isHeld(endpoint: Endpoint): boolean {
-    const { allowance, apply, directory, report } = this.#options
-    const waitMs = allowance.take(endpoint)
-    if (waitMs === 0) return false
-    apply(endpoint, { kind: 'held', waitMs })
+    const { allowance, apply, directory, elapsed, report } = this.#options
+    const wait = allowance.take(endpoint)
+    if (wait === undefined) return false
+    if (wait.isForHost) endpoint.waitsForHostSince(elapsed())
+    apply(endpoint, { kind: 'held', waitMs: wait.ms })
     // The owner may have a new plan by then.
     Promise.resolve(directory.target(endpoint.state.subscription))
       .then((target) => target && endpoint.sendsTo(target))

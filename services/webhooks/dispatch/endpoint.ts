@@ -42,6 +42,7 @@ export class Endpoint implements Schedulable {
   #taking: Promise<DeliveryJournal> | undefined
   /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
   #loaded: Deliveries | undefined
+  #hostWaitSince: number | undefined
   #host: { readonly url: string; readonly origin: string; readonly hostname: string } | undefined
   #tier: Tier = 'free'
   #countedAs: string | undefined
@@ -170,6 +171,18 @@ export class Endpoint implements Schedulable {
     if (this.#host?.url === url) return
     const { origin, hostname } = new URL(url)
     this.#host = { url, origin, hostname }
+  }
+
+  /** It waits for its owner's turn at a host that free accounts share; the clock is monotonic. */
+  waitsForHostSince(nowMs: number): void {
+    this.#hostWaitSince ??= nowMs
+  }
+
+  /** How long the attempt that begins now has waited for that, in milliseconds. */
+  endHostWait(nowMs: number): number {
+    const since = this.#hostWaitSince ?? nowMs
+    this.#hostWaitSince = undefined
+    return Math.round(nowMs - since)
   }
 
   situation(surroundings: Surroundings): Situation {

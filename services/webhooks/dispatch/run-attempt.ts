@@ -115,6 +115,7 @@ async function send(
   const isAllowed = (): boolean => endpoint.mayBegin && isThere() && holds(endpoint)
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
+  const hostWaitMs = endpoint.endHostWait(context.elapsed())
   const outcome = await sender.send(request, context.cutOff(endpoint))
   // What the former address answers says nothing of the present one: it is sent there too.
   if (outcome.kind === 'aborted' || !isThere()) return { kind: 'not_begun' }
@@ -128,7 +129,7 @@ async function send(
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
   const { template, baseUrl } = prepared
-  const made = attemptOf(attempt, { decision, outcome, at, detail })
+  const made = attemptOf(attempt, { decision, outcome, at, hostWaitMs, detail })
   return { kind: 'made', template, baseUrl, sealedUrl: attempt.sealedUrl, attempt: made, decision }
 }
 
@@ -150,7 +151,7 @@ async function makeAgain(
 /** The record of an attempt. */
 function attemptOf(
   { prepared }: Attempt,
-  ended: Pick<DeliveryAttempt, 'at' | 'detail'> & {
+  ended: Pick<DeliveryAttempt, 'at' | 'hostWaitMs' | 'detail'> & {
     readonly decision: AttemptDecision
     readonly outcome: SendOutcome
   },
@@ -164,6 +165,7 @@ function attemptOf(
     attempt: attempts,
     at: ended.at,
     durationMs: ended.outcome.durationMs,
+    hostWaitMs: ended.hostWaitMs,
     result,
     status: ended.outcome.status ?? null,
     reason,

@@ -58,6 +58,7 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
           reason: null,
           at: n,
           durationMs: 1,
+          hostWaitMs: 0,
           result: 'delivered' as const,
           detail: null,
           bodySha256: 'a'.repeat(64),

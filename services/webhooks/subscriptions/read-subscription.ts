@@ -1,5 +1,6 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { reachedBy } from '../deliveries/posts.ts'
@@ -9,6 +10,8 @@ import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
 
 export const READS_AT_ONCE = 4
+const LONG_HOST_WAIT_MS = 500
+const HOST_WAIT_IS_NEWS_MS = 10 * 60_000
 
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
@@ -66,6 +69,16 @@ export async function heldOf(
   if (reached === undefined) return undefined
   const { most, window, until } = reached
   return `Your account has made its ${most} deliveries of this ${window}: what is left waits, and goes on at ${isoTime(until)}.`
+}
+
+/** What an owner is told of turns at a shared host, where its newest delivery has waited long for one. */
+export function hostWaitOf({ deliveries, origin, at }: SubscriptionView): string[] {
+  const { hostWaitMs, lastAttemptAt } = deliveries
+  if (hostWaitMs < LONG_HOST_WAIT_MS || at - (lastAttemptAt ?? 0) > HOST_WAIT_IS_NEWS_MS) return []
+  const host = origin === null ? 'one host' : new URL(origin).hostname
+  return [
+    `Free accounts together make ${LIMITS.webhookPostsPerHost} deliveries a minute to ${host}, in turns. Each of this webhook waits for its turn, the newest ${(hostWaitMs / 1_000).toFixed(1)} s. None is lost; a paid plan does not wait.`,
+  ]
 }
 
 /** The operator's view, without the address; after the account's erasure also without origin. */

@@ -455,6 +455,7 @@ async function recordAttempts(
   subscriptionId: string,
   count: number,
   result: DeliveryResult = 'delivered',
+  hostWaitMs = 0,
 ): Promise<void> {
   for (let sequence = 1; sequence <= count; sequence++) {
     const at = NOON + sequence * 60_000
@@ -472,6 +473,7 @@ async function recordAttempts(
       reason: null,
       at,
       durationMs: 1,
+      hostWaitMs,
       result,
       detail: null,
       bodySha256: 'a'.repeat(64),
@@ -485,6 +487,19 @@ async function recordAttempts(
     await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
   }
 }
+
+test('its owner is told for a while that it waited for its turn at a host', async () => {
+  const id = await createId()
+  const warnings = async () => subscriptions.warnings(await subscriptions.show(ADA, id))
+  await recordAttempts(id, 1)
+  expect(await warnings()).toEqual([])
+  await recordAttempts(id, 2, 'delivered', 7_000)
+  expect(await warnings()).toEqual([
+    expect.stringMatching(/600 deliveries a minute to bot\.example\.com.* the newest 7\.0 s/u),
+  ])
+  world.now += 11 * 60_000
+  expect(await warnings()).toEqual([])
+})
 
 describe('what was given up', () => {
   test('is counted, from an instant on, and asked for where there is some', async () => {

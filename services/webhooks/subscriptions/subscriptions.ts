@@ -23,6 +23,7 @@ import { createOwnerMail } from './owner-mail.ts'
 import {
   findOwn,
   heldOf,
+  hostWaitOf,
   operatorViewOf,
   READS_AT_ONCE,
   type SubscriptionView,
@@ -72,8 +73,12 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     ...changing(deps),
     ...sending(deps),
     ...operating(deps),
-    /** The parts of its filter that can never send anything, in words. */
-    warnings: (subscription: Subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
+    /** Why its deliveries wait, and the parts of its filter that can never send anything, in words. */
+    warnings: (view: SubscriptionView) => [
+      ...(view.held === undefined ? [] : [view.held]),
+      ...hostWaitOf(view),
+      ...filterWarnings(currentFilter(view.subscription), options.coverage()),
+    ],
     mail: createOwnerMail(deps),
     /**
      * Removes the subscriptions of an erased account; when it resolves, nothing begins to be sent there any more. It

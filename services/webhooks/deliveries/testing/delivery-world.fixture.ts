@@ -92,6 +92,7 @@ export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt>
     reason: isFailed ? 'status' : null,
     at: 1_000 * sequence,
     durationMs: 3.5,
+    hostWaitMs: 0,
     result: 'delivered',
     detail: isFailed ? { sealed: 'v1.no' } : null,
     bodySha256,
