@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { freePort } from '../../testing/servers/server-port.ts'
 import { findSuite } from '../mcp/testing/conformance/find-suite.ts'
 import {
   Browser,
@@ -37,15 +36,6 @@ describe.skipIf(suite === undefined)(`the official scenarios of authorization se
     await service.stop()
     rmSync(folder, { recursive: true, force: true })
   })
-
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    server.close()
-    await once(server, 'close')
-    return port
-  }
 
   /** @param onAddress told of each address that the suite asks to have opened */
   async function run(

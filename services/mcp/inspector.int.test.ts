@@ -1,17 +1,17 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findInspector } from './testing/inspector.fixture.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 const LIMIT_MS = 60_000
 /** The exit code of the inspector when a tool answers with `isError`. */
 const TOOL_ERROR = 5
 
-const program = findProgram()
+const program = findInspector()
 const reason = program === undefined ? ' (skipped: the inspector is not installed)' : ''
 
 describe.skipIf(program === undefined)(`the inspector's command line${reason}`, { timeout: LIMIT_MS }, () => {
@@ -63,11 +63,3 @@ describe.skipIf(program === undefined)(`the inspector's command line${reason}`, 
     })
   }
 })
-
-/** The inspector's program; undefined where the package is not installed. */
-function findProgram(): string | undefined {
-  const paths = createRequire(import.meta.url).resolve.paths('@modelcontextprotocol/inspector') ?? []
-  return paths
-    .map((path) => join(path, '@modelcontextprotocol/inspector/clients/launcher/build/index.js'))
-    .find((file) => existsSync(file))
-}

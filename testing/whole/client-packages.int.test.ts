@@ -19,6 +19,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../servers/server-port.ts'
 import { pythonWith } from './python.fixture.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -181,14 +182,6 @@ console.log(JSON.stringify([answer.call, next === undefined, usage.coin, code, t
     })
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 /** Statuses for a delivery as it is, one of another secret and one of another body, and the word that the first printed. */
 async function received(receiver: ChildProcess, hook: string): Promise<unknown[]> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import type { Verification } from '../../contracts/verification.ts'
 import { openEmbeddedStore } from '../../services/log/embedded/embedded-store.ts'
 import { writeCandles } from '../../services/market/testing/candle-folder.ts'
+import { freePort } from '../servers/server-port.ts'
 
 const START = join(import.meta.dirname, '../../services/start.js')
 const OPERATOR_TOKEN = 'operator-token-for-tests'
@@ -85,15 +86,6 @@ function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ru
   const service = { child, ended, out: () => out, until, untilVerdicts }
   running.push(service)
   return service
-}
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 const urlOf = async (service: Running): Promise<string> => (await service.until(SERVED_AT))[1] ?? ''
