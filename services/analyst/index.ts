@@ -25,7 +25,7 @@ export {
   replayQueryFault,
 } from './replay-query.ts'
 export { type ReplaySource, replaysOnThisThread } from './replay-source.ts'
-export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
+export { replayVerdicts } from './replay-verdicts.ts'
 export { ReplayWorker } from './replay-worker.ts'
 export { DaySealer } from './sealing/day-sealer.ts'
 export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
@@ -36,4 +36,4 @@ export {
   trackRecordReport,
   trackRecordRow,
 } from './track-record-report.ts'
-export { eventHash, type VerdictIndex, verifyVerdict } from './verify-verdict.ts'
+export { eventHash, verifyVerdict } from './verify-verdict.ts'

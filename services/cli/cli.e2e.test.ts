@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { START } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { replayVerdicts } from '../analyst/index.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { writeCandles } from '../market/testing/candle-folder.ts'
 
@@ -224,25 +226,16 @@ describe('beside a running service, and after it', () => {
     expect(code).toBe(0)
   })
 
-  test('once it has stopped, the store itself is opened and holds the same', async () => {
+  test('once it has stopped, a closed store is the doctor’s alone', async () => {
     service.child.kill('SIGTERM')
     expect((await service.ended).code).toBe(0)
     expect(existsSync(join(data, 'simulated', 'owner.sock'))).toBe(false)
-    const [strange, replayed, followed, healthy, verified, other] = [
-      await signal(['replay', '--data-dir', data, '--coin', 'ETHH']),
+    const [replayed, healthy, other] = [
       await signal(['replay', '--data-dir', data]),
-      await signal(['replay', '--data-dir', data, '--follow']),
       await signal(['doctor', '--data-dir', data]),
-      await signal(['verify', '--data-dir', data, everything[0]?.verdict_id ?? '', '--json']),
       await signal(['doctor', '--data-dir', data, '--seed', 'another', '--json']),
     ]
-    expect([strange.out, strange.err]).toEqual([
-      '',
-      expect.stringMatching(/^error unknown_coin: .*did you mean ETH\?/),
-    ])
-    expect(JSON.parse(verified.out)).toMatchObject({ verdict_id: everything[0]?.verdict_id })
-    expect(rowsOf(replayed.out).slice(0, everything.length)).toEqual(everything)
-    expect([followed.code, followed.err]).toEqual([2, expect.stringContaining('--follow needs a service')])
+    expect([replayed.code, replayed.err]).toEqual([2, expect.stringContaining('no service runs on')])
     expect([healthy.code, healthy.out]).toEqual([0, expect.stringContaining('of this market and key')])
     expect(other.code).toBe(8)
     expect(JSON.parse(other.out)).toContainEqual(
@@ -252,12 +245,8 @@ describe('beside a running service, and after it', () => {
 
   test('a store that somebody else has open is explained', async () => {
     const store = await openEmbeddedStore({ directory: join(data, 'simulated'), now: () => 0 })
-    const [replayed, examined] = [
-      await signal(['replay', '--data-dir', data]),
-      await signal(['doctor', '--data-dir', data]),
-    ]
+    const examined = await signal(['doctor', '--data-dir', data])
     await store.close()
-    expect([replayed.code, replayed.err]).toEqual([7, expect.stringMatching(/^error store_locked: /)])
     expect([examined.code, examined.out]).toEqual([7, expect.stringMatching(/^fault {2}store /m)])
   })
 })
@@ -279,7 +268,16 @@ describe('backtest', () => {
     const recorded = ['--market', 'recorded', '--data-dir', data]
     const market = ['--data', folder, '--coins', 'BTC', '--timeframes', '1h', '--exit-at-end', '--port', '0']
     expect((await run(SERVICE, [...recorded, ...market]).ended).code).toBe(0)
-    const replayed = rowsOf((await signal(['replay', ...recorded])).out)
+    const store = await openEmbeddedStore({ directory: join(data, 'recorded'), now: Date.now })
+    const replay = {
+      filter: {},
+      after: START,
+      limit: 1_000,
+      withOpen: true,
+      signal: new AbortController().signal,
+    }
+    const replayed = await Array.fromAsync(replayVerdicts(store, replay))
+    await store.close()
     const facts = (rows: readonly VerdictRow[]) =>
       rows.map((row) => ({ ...row, cursor: null, verdict_id: null, recorded_at: null }))
     const tested = rowsOf(readFileSync(file, 'utf8'))

@@ -50,7 +50,7 @@ describe('a mistake', () => {
     [['restore', '--to-instant', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
     [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
-    [['replay', '--data-dir', 'nowhere/at/all'], 'there is no event store in nowhere/at/all/simulated'],
+    [['replay', '--data-dir', 'nowhere/at/all'], 'no service runs on nowhere/at/all/simulated'],
     [['export'], '--out is missing. For example: --out verdicts.parquet'],
     [['export', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],
     [['backtest'], 'MARKET_DATA (--data) names no folder'],

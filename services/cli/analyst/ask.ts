@@ -4,14 +4,15 @@ import { type JsonObject, jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { canonicalTool, isToolName, TOOLS, unknownTool } from '../../../contracts/tools/tool-catalogue.ts'
 import { defineCommand } from '../kit/command.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorService } from '../kit/operator-command.ts'
+import { findService, SERVICE_FLAGS } from '../kit/find-service.ts'
+import { OPERATOR_NOTE } from '../kit/operator-command.ts'
 
 export const askCommand = defineCommand({
   name: 'ask',
   summary: 'Asks a tool for the operator and writes its answer as JSON; nothing is counted.',
   notes: [`The tools are ${Object.keys(TOOLS).join(', ')}.`, OPERATOR_NOTE],
   operands: ['tool', 'request'],
-  flags: OPERATOR_FLAGS,
+  flags: SERVICE_FLAGS,
   examples: [
     `signal ask get_trade_call '{"coin":"BTC","timeframe":"4h"}'`,
     `signal ask scan_funding_arb '{"limit":5}'`,
@@ -22,7 +23,7 @@ export const askCommand = defineCommand({
       const { message } = unknownTool(tool, Object.keys(TOOLS))
       throw new ServiceError('config_invalid', { message })
     }
-    const requests = await openOperatorService(input)
+    const requests = await findService(input)
     const answer = await requests.post(
       `/operator/tools/${tool}`,
       requestOf(text),

@@ -3,11 +3,11 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { FORMATS, formatOfFile, VERDICT_FORMATS, type VerdictFormat } from '../../analyst/index.ts'
 import { defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { withVerdictSource } from '../kit/open-verdict-source.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { SERVICE_FLAGS } from '../kit/find-service.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 import { writeFileWhole } from '../kit/write-output.ts'
-import { REPLAY_FLAGS, verdictRequestOf } from './replay.ts'
+import { findVerdicts, REPLAY_FLAGS } from './replay.ts'
 
 /** The format that is named, or that the file's name ends in. */
 export function chooseFormat(named: VerdictFormat | undefined, file: string): VerdictFormat {
@@ -61,7 +61,7 @@ export const exportCommand = defineCommand({
     },
     ...REPLAY_FLAGS,
     json: switchFlag('Writes what was done to standard output, as JSON.'),
-    ...SOURCE_FLAGS,
+    ...SERVICE_FLAGS,
   },
   examples: [
     'signal export --out verdicts.parquet',
@@ -70,18 +70,16 @@ export const exportCommand = defineCommand({
   async run(input) {
     const { flags, signal } = input
     const format = chooseFormat(flags.format, flags.out)
-    const request = verdictRequestOf(input)
-    await withVerdictSource(input, async (source) => {
-      const progress = createProgressLine(input)
-      const counting = countRows((rows) => progress.show(`${grouped(rows)} rows`))
-      const chunks = FORMATS[format].encode(counting.pass(source.replay(request)))
-      const bytes = await writeFileWhole(flags.out, chunks, signal)
-      const { count, last } = counting.seen
-      const done = { file: flags.out, format, rows: count, bytes, cursor: last?.cursor ?? null }
-      progress.end(
-        `${grouped(count)} rows (${grouped(bytes)} bytes) from ${source.description} in ${flags.out}${last === undefined ? '' : `; go on with --after ${last.cursor}`}`,
-        done,
-      )
-    })
+    const { rows, from } = await findVerdicts(input)
+    const progress = createProgressLine(input)
+    const counting = countRows((count) => progress.show(`${grouped(count)} rows`))
+    const chunks = FORMATS[format].encode(counting.pass(rows))
+    const bytes = await writeFileWhole(flags.out, chunks, signal)
+    const { count, last } = counting.seen
+    const done = { file: flags.out, format, rows: count, bytes, cursor: last?.cursor ?? null }
+    progress.end(
+      `${grouped(count)} rows (${grouped(bytes)} bytes) from ${from} in ${flags.out}${last === undefined ? '' : `; go on with --after ${last.cursor}`}`,
+      done,
+    )
   },
 })

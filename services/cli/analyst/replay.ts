@@ -1,16 +1,10 @@
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import {
-  FORMATS,
-  replayFilterOf,
-  replayParameters,
-  replayQueryFault,
-  type VerdictFormat,
-} from '../../analyst/index.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { FORMATS, replayParameters, replayQueryFault } from '../../analyst/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { FILTER_FLAGS, queryOf, SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { withVerdictSource } from '../kit/open-verdict-source.ts'
-import type { VerdictRequest } from '../kit/verdict-source.ts'
+import { FILTER_FLAGS, queryOf, switchFlag } from '../kit/common-flags.ts'
+import { findService, SERVICE_FLAGS } from '../kit/find-service.ts'
 import { writeToStream } from '../kit/write-output.ts'
 
 /** Rows of all the pages together; no log has more. */
@@ -36,20 +30,22 @@ export const REPLAY_FLAGS = {
   },
 } as const
 
-type ReplayInput = Pick<CommandInput<typeof REPLAY_FLAGS>, 'flags' | 'texts' | 'signal'>
-
-/** @throws ServiceError `config_invalid` where the flags do not go together. */
-export function verdictRequestOf({ flags, texts, signal }: ReplayInput): VerdictRequest {
-  const fault = replayQueryFault(flags)
+/**
+ * The rows that the flags select, as the service that is found gives them.
+ *
+ * @throws ServiceError `config_invalid` where the flags do not go together, or no service runs
+ */
+export async function findVerdicts(
+  input: CommandInput<typeof REPLAY_FLAGS & typeof SERVICE_FLAGS>,
+  kind: 'replay' | 'follow' = 'replay',
+): Promise<{ readonly rows: AsyncIterable<VerdictRow>; readonly from: string }> {
+  const fault = replayQueryFault(input.flags)
   if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
-  return {
-    filter: replayFilterOf(flags),
-    limit: flags.limit,
-    ...(flags.after !== undefined && { after: flags.after }),
-    ...(flags['as-of'] !== undefined && { upTo: flags['as-of'] }),
-    parameters: queryOf(texts, Object.keys(REPLAY_FLAGS)),
-    signal,
-  }
+  const service = await findService(input)
+  const asked = queryOf(input.texts, Object.keys(REPLAY_FLAGS))
+  // The client of customers knows the fields that it documents; the row has them all.
+  const rows: AsyncIterable<unknown> = service.verdicts(kind, asked, input.flags.limit)
+  return { rows: rows as AsyncIterable<VerdictRow>, from: service.name }
 }
 
 export const replayCommand = defineCommand({
@@ -66,7 +62,7 @@ export const replayCommand = defineCommand({
       example: 'csv',
     },
     follow: switchFlag('Continues with verdicts as they become visible.'),
-    ...SOURCE_FLAGS,
+    ...SERVICE_FLAGS,
   },
   examples: [
     'signal replay --coin BTC --timeframe 1h --limit 5',
@@ -80,22 +76,11 @@ export const replayCommand = defineCommand({
         message: '--follow and --as-of exclude one another: the log as it was has no future',
       })
     }
-    const request = verdictRequestOf(input)
-    await writeVerdicts(flags.format, request, input)
+    const { format, follow } = flags
+    const { rows } = await findVerdicts(input, follow ? 'follow' : 'replay')
+    await writeToStream(input.stdout, follow ? rowByRow(format)(rows) : FORMATS[format].encode(rows))
   },
 })
-
-async function writeVerdicts(
-  format: VerdictFormat,
-  request: VerdictRequest,
-  input: CommandInput<typeof SOURCE_FLAGS> & { readonly flags: { readonly follow: boolean } },
-): Promise<void> {
-  const { follow } = input.flags
-  const encode = follow ? rowByRow(format) : FORMATS[format].encode
-  await withVerdictSource(input, (source) =>
-    writeToStream(input.stdout, encode(follow ? source.follow(request) : source.replay(request))),
-  )
-}
 
 const LINE_END = 10
 

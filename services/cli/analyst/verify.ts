@@ -3,12 +3,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { likelierBarrier, verdictSchema } from '../../../contracts/verdict.ts'
-import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
+import { type ProofEvent, type Verification, verificationSchema } from '../../../contracts/verification.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { checkProof, type Verifier } from '../../proof/index.ts'
+import { barsOf } from '../kit/bar-pages.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { withVerdictSource } from '../kit/open-verdict-source.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { findService, SERVICE_FLAGS } from '../kit/find-service.ts'
 import { readNote, requireKeys, VKEY_FLAG } from './audit.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
@@ -24,7 +25,7 @@ export const verifyCommand = defineCommand({
     recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     json: switchFlag('Writes the whole verification as JSON.'),
-    ...SOURCE_FLAGS,
+    ...SERVICE_FLAGS,
   },
   examples: [
     'signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6 --recompute',
@@ -32,7 +33,7 @@ export const verifyCommand = defineCommand({
     'signal verify --proof verdict.tlog-proof --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
   ],
   async run(input) {
-    const { operands, flags, stdout, signal } = input
+    const { operands, flags, stdout } = input
     if (flags.proof) {
       verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
       return
@@ -43,23 +44,22 @@ export const verifyCommand = defineCommand({
         message: `verdict_id is ${JSON.stringify(operands[0])}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
       })
     }
-    await withVerdictSource(input, async (source) => {
-      const verification = await source.verify(verdictId.data, signal)
-      requireHash('verdict', verification)
-      if (verification.outcome !== null) requireHash('outcome', verification.outcome)
-      stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
-      if (!flags.recompute) return
-      const verdict = verdictSchema.parse(verification.event.data)
-      const { anchorBar: from, barClose: to } = verdict
-      const bars = source.bars(verdict, { from, to }, signal)
-      const found = await recomputeVerdict(verdict, bars)
-      for (const { field, recorded, recomputed } of found.differences)
-        stdout.write(
-          `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,
-        )
-      if (found.differences.length > 0) throw differs(found.differences.length, found.bars)
-      stdout.write(`computed  again from ${found.bars} bars: the same to the last bit\n`)
-    })
+    const service = await findService(input)
+    const asked = { format: 'json' }
+    const verification = await service.get(`/verify/${verdictId.data}`, asked, verificationSchema)
+    requireHash('verdict', verification)
+    if (verification.outcome !== null) requireHash('outcome', verification.outcome)
+    stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
+    if (!flags.recompute) return
+    const verdict = verdictSchema.parse(verification.event.data)
+    const { anchorBar: from, barClose: to } = verdict
+    const found = await recomputeVerdict(verdict, barsOf(service, verdict, { from, to }))
+    for (const { field, recorded, recomputed } of found.differences)
+      stdout.write(
+        `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,
+      )
+    if (found.differences.length > 0) throw differs(found.differences.length, found.bars)
+    stdout.write(`computed  again from ${found.bars} bars: the same to the last bit\n`)
   },
 })
 

@@ -1,6 +1,9 @@
+import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Service } from './service.ts'
 
 /** Bars of one series: nine years of minutes. */
 const MOST_BARS = 5_000_000
@@ -44,3 +47,14 @@ export async function* barPages<Page extends BarPage>(
 
 const faulty = (why: string): ServiceError =>
   new ServiceError('proof_invalid', { message: `These bars cannot be relied on: ${why}.` })
+
+/** Bars of a series as a service gives them, a page at a time. Throws what `barPages` does. */
+export const barsOf = (
+  service: Service,
+  { exchange, coin, timeframe }: Series,
+  period: { readonly from: number; readonly to: number },
+): AsyncIterable<BarsAnswer> =>
+  barPages(timeframe, period, (begin) => {
+    const query = { exchange, coin, timeframe, from: String(begin), to: String(period.to) }
+    return service.get('/api/bars', query, barsAnswerSchema)
+  })

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { z } from 'zod'
 import { replayFilterParameters } from '../../analyst/index.ts'
 import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
@@ -29,28 +28,6 @@ export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => 
 
 /** Flags that choose the folder of a market. */
 export const FOLDER_FLAGS = { 'data-dir': settingFlag('DATA_DIR'), market: settingFlag('MARKET') } as const
-
-/** Flags that choose the service or the store to read verdicts from. */
-export const SOURCE_FLAGS = {
-  server: {
-    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-    help: 'Address of the service to ask. Without it, the service or the store of --data-dir.',
-    example: 'http://127.0.0.1:8402',
-  },
-  'operator-token': settingFlag('OPERATOR_TOKEN'),
-  ...FOLDER_FLAGS,
-  'eventstore-url': settingFlag('EVENTSTORE_URL'),
-} as const
-
-/** Says which service or store a command asks, where that is not the one by default. */
-export function sayPlace(
-  flags: { readonly server?: string | undefined; readonly 'data-dir': string; readonly market: string },
-  stderr: NodeJS.WritableStream,
-): void {
-  const place = flags.server ?? join(flags['data-dir'], flags.market)
-  if (place !== join(SETTINGS.DATA_DIR.schema.parse(undefined), SETTINGS.MARKET.schema.parse(undefined)))
-    stderr.write(`asking ${place}\n`)
-}
 
 export const FILTER_FLAGS = {
   exchange: {

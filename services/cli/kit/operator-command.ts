@@ -1,22 +1,11 @@
-import { join } from 'node:path'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
 import { type Command, type CommandInput, defineCommand } from './command.ts'
-import { FOLDER_FLAGS, SOURCE_FLAGS, sayPlace, switchFlag } from './common-flags.ts'
-import { Service } from './service.ts'
+import { switchFlag } from './common-flags.ts'
+import { findService, SERVICE_FLAGS } from './find-service.ts'
+import type { Service } from './service.ts'
 import { answerWriter } from './show-answer.ts'
-
-/** Flags that choose the service for an operator's command. */
-export const OPERATOR_FLAGS = {
-  server: {
-    ...SOURCE_FLAGS.server,
-    help: 'Address of the service to ask, with --operator-token. Without it, the service that runs on --data-dir.',
-  },
-  'operator-token': SOURCE_FLAGS['operator-token'],
-  ...FOLDER_FLAGS,
-} as const
 
 export const OPERATOR_NOTE =
   'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
@@ -39,7 +28,7 @@ interface OperatorCommand<Flags extends FlagDefinitions>
   readonly text?: (answer: never) => string
 }
 
-type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof OPERATOR_FLAGS>['flags']
+type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof SERVICE_FLAGS>['flags']
 
 interface Asked<Flags extends FlagDefinitions> extends Pick<CommandInput, 'stderr'> {
   readonly requests: Service
@@ -65,11 +54,11 @@ export const operatorCommand = <const Flags extends FlagDefinitions>({
     ...named,
     notes: [...notes, OPERATOR_NOTE],
     operands: operand === undefined ? [] : [operand],
-    flags: { ...flags, ...JSON_FLAG, ...OPERATOR_FLAGS } as unknown as Flags & typeof OPERATOR_FLAGS,
+    flags: { ...flags, ...JSON_FLAG, ...SERVICE_FLAGS } as unknown as Flags & typeof SERVICE_FLAGS,
     async run(input) {
       const given = operand === undefined ? '' : read(operand, input.operands[0] ?? '')
       check?.(input.flags, given)
-      const requests = await openOperatorService(input)
+      const requests = await findService(input)
       const answer = act({ requests, flags: input.flags, operand: given, stderr: input.stderr })
       const isJson = (input.flags as { json?: unknown }).json === true
       const writer = answerWriter(input.stdout, columns, isJson)
@@ -83,27 +72,6 @@ export const operatorCommand = <const Flags extends FlagDefinitions>({
       else writer.one(found)
     },
   })
-
-/**
- * The running service that an operator's command asks.
- *
- * @throws ServiceError `config_invalid` where none runs: nobody changes a closed store
- */
-export async function openOperatorService({
-  flags,
-  signal,
-  stderr,
-}: Pick<CommandInput<typeof OPERATOR_FLAGS>, 'flags' | 'signal' | 'stderr'>): Promise<Service> {
-  sayPlace(flags, stderr)
-  if (flags.server !== undefined)
-    return new Service({ url: flags.server, token: flags['operator-token'] }, signal)
-  const directory = join(flags['data-dir'], flags.market)
-  const socketPath = await findOwnerSocket(directory)
-  if (socketPath !== undefined) return new Service({ url: 'http://localhost', socketPath }, signal)
-  throw new ServiceError('config_invalid', {
-    message: `no service runs on ${directory}: start it, or name another (--data-dir, --market, or --server with --operator-token)`,
-  })
-}
 
 /** An argument that is an id. @throws ServiceError `config_invalid` */
 export function requireId(what: string, text: string | undefined): string {

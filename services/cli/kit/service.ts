@@ -12,6 +12,8 @@ import { type AnswerHead, isBusy, paced } from '../../runtime/http/paced.ts'
 
 export interface ServiceAddress {
   readonly url: string
+  /** For people: continues "from". Default: the address. */
+  readonly name?: string
   /** Through the owner's socket instead of the host of the address. */
   readonly socketPath?: string
   readonly token?: string | undefined
@@ -45,6 +47,10 @@ export class Service {
       onRetry: (why, waitMs) => address.onWait?.(why, waitMs),
       fetch,
     })
+  }
+
+  get name(): string {
+    return this.#address.name ?? this.#address.url
   }
 
   /** @throws ServiceError what the service refuses with, `server_unreachable` */

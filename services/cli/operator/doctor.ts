@@ -27,7 +27,8 @@ import { newestBackup } from '../../log-operations/backup/newest-backup.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { SERVICE_FLAGS } from '../kit/find-service.ts'
 import { askForState, Service, type ServiceAddress, type ServiceState } from '../kit/service.ts'
 import {
   CONNECT_MS,
@@ -53,7 +54,7 @@ const SETTING_FLAGS = Object.fromEntries(
 )
 
 const FLAGS = {
-  server: SOURCE_FLAGS.server,
+  server: SERVICE_FLAGS.server,
   log: switchFlag(
     'Reads the whole log of the embedded store as well, beside its service: every checksum, and the check that SQLite makes of its pages and indexes.',
   ),

@@ -2,10 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
-import { createServerSource } from './server-source.ts'
+import { findService } from './find-service.ts'
 import { askForState } from './service.ts'
 
 let server: Server
@@ -41,20 +38,21 @@ const stderr = new Writable({
     done()
   },
 })
-const source = (change: { token?: string } = {}) =>
-  createServerSource({ description: 'the service', url, stderr, ...change })
+const source = (change: { token?: string; signal?: AbortSignal } = {}) => {
+  const { token, signal = new AbortController().signal } = change
+  const flags = { server: url, 'operator-token': token, 'data-dir': 'data', market: 'simulated' } as const
+  const rows = (kind: 'replay' | 'follow') =>
+    async function* ({ limit, parameters }: ReturnType<typeof request>) {
+      const service = await findService({ flags, signal, stderr })
+      yield* service.verdicts(kind, parameters, limit)
+    }
+  return { replay: rows('replay'), follow: rows('follow') }
+}
 
-const signal = new AbortController().signal
-const request = (limit: number, parameters: Record<string, string> = {}) => ({
-  filter: {},
-  after: 'start',
-  limit,
-  parameters,
-  signal,
-})
+const request = (limit: number, parameters: Record<string, string> = {}) => ({ limit, parameters })
 const line = (cursor: number): string => `${JSON.stringify({ cursor: String(cursor) })}\n`
 
-async function cursors(rows: AsyncIterable<VerdictRow>): Promise<string[]> {
+async function cursors(rows: AsyncIterable<{ readonly cursor: string }>): Promise<string[]> {
   const all: string[] = []
   for await (const { cursor } of rows) all.push(cursor)
   return all
@@ -128,7 +126,7 @@ describe('a service that is busy', () => {
     expect(await cursors(source().replay(request(1)))).toEqual(['1'])
     expect(asked).toHaveLength(3)
     expect(remarks).toBe(
-      'the service: it answers 429; asking again in 0.25 s\nthe service: it answers 503; asking again in 0.5 s\n',
+      `asking ${url}\nthe service at ${url}: it answers 429; asking again in 0.25 s\nthe service at ${url}: it answers 503; asking again in 0.5 s\n`,
     )
   })
 
@@ -160,35 +158,6 @@ describe('a service that has no end', () => {
   })
 })
 
-test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
-  const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', newest_regime: null, withheld: 0 }
-  const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
-  const won = { race: 'up', result: 'won', entry_price: 100, exit_price: 101, decided_at: null }
-  const row = (hour: number, outcome: object | null) => {
-    const { cursor: _, ...whole } = verdictRow(
-      aVerdict({
-        barClose: hour * 3_600_000,
-      }),
-      '',
-      '2025-01-01T00:00:00Z',
-    )
-    return { ...whole, is_open: outcome === null, outcome }
-  }
-  const page = (rows: object[], next: string | null) => (response: ServerResponse) =>
-    void response.end(JSON.stringify({ ...about, series, rows, next }))
-  answers = [page([row(9, null), row(8, won)], '7.6'), page([row(7, won), row(6, won)], '5.4')]
-  const found: number[] = []
-  for await (const { barClose, race, exitPrice } of source().outcomes(series, 7 * 3_600_000, signal)) {
-    expect([race, exitPrice]).toEqual(['up', 101])
-    found.push(barClose / 3_600_000)
-  }
-  expect(found).toEqual([8, 7])
-  expect(asked).toEqual([
-    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}`,
-    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}&after=7.6`,
-  ])
-})
-
 describe('following', () => {
   const stream = (response: ServerResponse): ServerResponse =>
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
@@ -216,7 +185,7 @@ describe('following', () => {
       '/api/verdicts/stream?coin=BTC&after=3',
       '/api/verdicts/stream?coin=BTC&after=3',
     ])
-    expect(remarks.split('\n')).toHaveLength(4)
+    expect(remarks.split('\n')).toHaveLength(5)
   })
 
   test('does not wait for a service that never was there, nor for one that refuses', async () => {
@@ -256,7 +225,7 @@ describe('following', () => {
     const stopping = new AbortController()
     answers = [(response) => void stream(response).write(event(1))]
     const seen: string[] = []
-    for await (const { cursor } of source().follow({ ...request(9), signal: stopping.signal })) {
+    for await (const { cursor } of source({ signal: stopping.signal }).follow(request(9))) {
       seen.push(cursor)
       stopping.abort()
     }
