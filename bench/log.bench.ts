@@ -119,7 +119,7 @@ const rebuilding = (
       await projector.caughtUp()
       await projector.close()
     })
-    const units = countIn(tables.table(projection.name, projection.version).entries())
+    const units = countIn(tables.entries(projection.name))
     tables.close()
     for (const suffix of ['', '.lock']) rmSync(`${file}${suffix}`, { force: true })
     if (units !== EVENTS) throw new Error(`${name} folded ${units} of ${EVENTS} events`)

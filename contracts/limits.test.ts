@@ -63,7 +63,6 @@ test('a filter of as many values as are allowed fits a request target', () => {
 test('a page is never larger than the whole it is a page of', () => {
   expect(LIMITS.readPageEvents).toBeLessThanOrEqual(LIMITS.replayEvents)
   expect(LIMITS.projectionBatchEvents).toBeLessThanOrEqual(LIMITS.replayEvents)
-  expect(LIMITS.projectionDifferences).toBeLessThanOrEqual(LIMITS.rowsPerPage)
 })
 
 test('a shutdown leaves an append the time to be answered', () => {

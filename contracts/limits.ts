@@ -128,8 +128,6 @@ export const LIMITS = {
   projectionBatchEvents: 2_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
-  /** Differences that a comparison of two projection versions keeps as a sample. */
-  projectionDifferences: 20,
 
   /** Encoded size of one bus message; nats-server's default is 1 MiB. */
   busMessageBytes: 1_000_000,

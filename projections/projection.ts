@@ -18,14 +18,8 @@ export type Projection<Row extends JsonObject = JsonObject> = DataProjection<Row
 interface ProjectionOptions {
   /** Lower case and underscores; part of a table name. */
   readonly name: string
-  /** Raised whenever the fold or the shape of its rows changes; the new version is then built beside the old. */
+  /** Raised whenever the fold or the shape of its rows changes: the rows of another version are dropped and built anew. */
   readonly version: number
-  /**
-   * The difference from the version before. `nothing`: better code that gives the same rows; if a row differs, the old
-   * version stays in service and the difference is reported. `rows`: other values of the same members, so the old version
-   * answers until this one is built. `shape`: members that the old rows do not have, so nothing answers until then.
-   */
-  readonly changes: 'nothing' | 'rows' | 'shape'
   /** The events it is made of; others never reach it. */
   readonly events: readonly EventType[]
 }

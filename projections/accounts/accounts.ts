@@ -81,7 +81,6 @@ type AccountEvent = Extract<ServiceEvent, { data: { accountId: string } }>
 export const accounts: Projection<AccountsRow> = {
   name: 'accounts',
   version: 3,
-  changes: 'shape',
   events: [
     'AccountOpened',
     'KeyIssued',

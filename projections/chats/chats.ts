@@ -17,7 +17,6 @@ export const chatKey = (payerId: string, idempotencyHash: string): string => `${
 export const chats: Projection<ChatPlace> = {
   name: 'chats',
   version: 1,
-  changes: 'rows',
   events: ['ChatAnswered'],
   fold(rows, event) {
     if (event.type !== 'ChatAnswered') return

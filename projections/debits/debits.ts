@@ -32,7 +32,6 @@ export const usageDayPrefix = (payerId: string): string => `day/${payerId}/`
 export const debits: Projection<DebitPlace | UsageDay> = {
   name: 'debits',
   version: 1,
-  changes: 'rows',
   events: ['QuotaDebited'],
   fold(rows, event) {
     if (event.type !== 'QuotaDebited') return

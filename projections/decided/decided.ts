@@ -18,7 +18,6 @@ export interface Decided extends JsonObject {
 export const decided: Projection<Decided> = {
   name: 'decided',
   version: 1,
-  changes: 'rows',
   events: ['OutcomeLabelled'],
   fold(rows, event) {
     if (event.type !== 'OutcomeLabelled') return

@@ -17,7 +17,6 @@ export interface LatestVerdict extends JsonObject {
 export const latestVerdicts: Projection<LatestVerdict> = {
   name: 'latest_verdicts',
   version: 1,
-  changes: 'rows',
   events: ['VerdictRecorded'],
   fold(rows, event) {
     if (event.type !== 'VerdictRecorded') return

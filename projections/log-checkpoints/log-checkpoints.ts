@@ -29,7 +29,6 @@ type LogRow = LogKeysRow | CheckpointRow
 export const logCheckpoints: Projection<LogRow> = {
   name: 'log_checkpoints',
   version: 4,
-  changes: 'shape',
   events: ['LogKeysPublished', 'CheckpointSigned'],
   fold(rows, event) {
     if (event.type === 'CheckpointSigned') rows.put(NEWEST_CHECKPOINT, event.data)

@@ -28,7 +28,6 @@ export interface MonthTally extends CallTally {
 export const recordMonths: Projection<MonthTally | FreeFrom> = {
   name: 'record_months',
   version: 4,
-  changes: 'shape',
   events: ['OutcomeLabelled'],
   fold(rows, event) {
     if (event.type !== 'OutcomeLabelled') return

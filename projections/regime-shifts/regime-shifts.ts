@@ -40,7 +40,6 @@ const currentRegimeKey = (series: string): string => `current/${series}`
 export const regimeShifts: Projection<RegimeShift | CurrentRegime> = {
   name: 'regime_shifts',
   version: 2,
-  changes: 'shape',
   events: ['VerdictRecorded'],
   fold(rows, event) {
     if (event.type !== 'VerdictRecorded') return

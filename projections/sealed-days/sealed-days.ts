@@ -42,7 +42,6 @@ export const sealedManifestKey = (exchange: Exchange, date: string): string => `
 export const sealedDays: Projection<SealedDay | SealedManifestRow | Last> = {
   name: 'sealed_days',
   version: 1,
-  changes: 'rows',
   events: ['VerdictRecorded', 'OutcomeLabelled', 'DaySealed'],
   fold(rows, event) {
     if (event.type === 'DaySealed') {

@@ -100,7 +100,6 @@ const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
 export const speech: Projection<SpeechRow | DayRow> = {
   name: 'speech',
   version: 3,
-  changes: 'rows',
   events: ['OutcomeLabelled', 'SpeechWithdrawn', 'SpeechRestored'],
   fold(rows, event) {
     if (event.type === 'OutcomeLabelled') return takeOutcome(rows, event.data)

@@ -96,7 +96,6 @@ type Row = TrackRecord | Block
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
   version: 7,
-  changes: 'shape',
   events: ['OutcomeLabelled'],
   fold(rows, event) {
     if (event.type === 'OutcomeLabelled') scoreOutcome(rows, event.data)

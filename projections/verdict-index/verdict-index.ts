@@ -17,7 +17,6 @@ export interface VerdictPlace extends JsonObject {
 export const verdictIndex: RecordedProjection<VerdictPlace> = {
   name: 'verdict_index',
   version: 2,
-  changes: 'nothing',
   events: ['VerdictRecorded'],
   needs: 'recorded',
   fold(rows, { id, type, stream, revision }) {

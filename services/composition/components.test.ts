@@ -136,6 +136,7 @@ describe('a read model', () => {
     version: 1,
     position: '17',
     state: 'live',
+    isWhole: true,
     hasBeenLive: true,
     retries: 0,
   }
@@ -148,34 +149,22 @@ describe('a read model', () => {
     expect(at('16')).toMatchObject({ state: 'failed', detail: expect.stringContaining('ends at 16') })
   })
 
-  test('fails a process with callers before it has been whole once, and no longer', () => {
-    const building = { state: 'building', hasBeenLive: false } as const
+  test('fails a process with callers before it has caught up once, where nobody is served without it', () => {
+    const building = { name: 'accounts', state: 'building', hasBeenLive: false } as const
     expect(stateOf(building)).toBe('failed')
     expect(stateOf({ ...building, state: 'retrying' })).toBe('failed')
     expect(stateOf(building, false)).toBe('degraded')
+    expect(stateOf({ ...building, name: 'track_record' })).toBe('degraded')
     expect(stateOf({})).toBe('ok')
     expect(stateOf({ state: 'retrying' })).toBe('degraded')
     expect(stateOf({ state: 'stopped' }, false)).toBe('failed')
   })
 
-  test('may be built anew while a former version answers, unless it is asked only while it follows the log', () => {
-    const rebuilding = { state: 'building', hasBeenLive: false, former: { version: 0, upTo: '3' } } as const
-    expect(stateOf(rebuilding)).toBe('degraded')
-    expect(stateOf({ ...rebuilding, name: 'accounts' })).toBe('failed')
+  test('that is built says how far it is', () => {
+    const health = { ...whole, state: 'building' as const, isWhole: false, hasBeenLive: false }
+    expect(projectionComponent(health, { hasCallers: true, head: '90' })).toMatchObject({
+      state: 'degraded',
+      detail: 'building at position 17 of 90',
+    })
   })
-
-  test.each(['stopped', 'withheld'] as const)(
-    'that is %s is named, while a former version answers',
-    (state) => {
-      const former = { version: 0, upTo: '3' }
-      expect(
-        projectionComponent({ ...whole, state, former, detail: 'why' }, { hasCallers: true }),
-      ).toMatchObject({
-        state: 'degraded',
-        detail: 'why; version 0 answers as of position 17',
-      })
-      expect(stateOf({ state, former, name: 'accounts' })).toBe('failed')
-      expect(stateOf({ state })).toBe('failed')
-    },
-  )
 })

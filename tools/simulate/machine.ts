@@ -140,7 +140,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
       if (state === 'stopped') onFault(new Error(`a read model stopped: ${detail}`))
     },
   })
-  await projector.inService()
+  await projector.opened()
   const accountParts = {
     store: storeOf('accounts'),
     index: createAccountIndex(projector),

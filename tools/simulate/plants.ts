@@ -1,6 +1,7 @@
 import { isServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { type Position, START } from '../../contracts/position.ts'
 import type { EventStore, SubscribeOptions } from '../../services/log/event-store.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import type { Around, Part, Seams } from './seams.ts'
@@ -52,17 +53,21 @@ const deaf = (part: Part, share: number, types: readonly string[]): Seams => ({
 })
 
 /** Commits rows now and then without the checkpoint that belongs to them. */
-const withoutCheckpoint = (tables: RowTables, { random }: Around): RowTables => ({
-  ...tables,
-  table(name, version) {
-    const table = tables.table(name, version)
-    return {
-      ...table,
-      commit: (changes, from, to, newest) =>
-        table.commit(changes, from, changes.size > 0 && random.chance(0.1) ? from : to, newest),
-    }
-  },
-})
+const withoutCheckpoint = (tables: RowTables, { random }: Around): RowTables => {
+  const stood = new Map<string, Position>()
+  return {
+    ...tables,
+    commit(changes, newest) {
+      const torn = changes.map((change) => {
+        const isTorn = change.rows.size > 0 && random.chance(0.1)
+        const position = isTorn ? (stood.get(change.name) ?? START) : change.position
+        stood.set(change.name, position)
+        return { ...change, position }
+      })
+      tables.commit(torn, newest)
+    },
+  }
+}
 
 export const PLANTS: readonly Plant[] = [
   {

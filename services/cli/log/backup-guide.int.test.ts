@@ -9,7 +9,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROJECTIONS } from '../../../projections/index.ts'
 import { type RunningService, startService } from '../../composition/start-service.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
-import { compareTables } from '../../log/projector/compare-tables.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables, type RowTables } from '../../log/projector/row-tables.ts'
 import { payments } from '../../payments/state/payments.ts'
@@ -167,11 +166,10 @@ test('backed up under load as the guide says, restored, and every read model is 
     cutOff(original, position)
     const [before, after] = [await foldOf(original), await foldOf(restored)]
     let rows = 0
-    for (const { name, version } of projections) {
-      const tables = [before.table(name, version), after.table(name, version)] as const
-      const { same, ...differing } = await compareTables(...tables, new AbortController().signal)
-      expect([name, differing]).toEqual([name, { changed: 0, added: 0, removed: 0, sample: [] }])
-      rows += same
+    for (const { name } of projections) {
+      const found = [...after.entries(name)]
+      expect([name, found]).toEqual([name, [...before.entries(name)]])
+      rows += found.length
     }
     expect(rows).toBeGreaterThan(5)
     before.close()

@@ -52,7 +52,7 @@ export const ROWS_FILE = 'projections.db'
  * @throws ServiceError `store_unavailable`, with what keeps them from it
  */
 export async function awaitReadModels(projector: Projector, waitMs: number): Promise<void> {
-  await withTimeout(projector.inService(), waitMs, () => {
+  await withTimeout(projector.opened(), waitMs, () => {
     const reasons = new Set(projector.health().flatMap(({ detail }) => detail ?? []))
     return new ServiceError('store_unavailable', {
       message: `The read models could not be opened within ${waitMs / 1_000} s: ${[...reasons].join('; ')}`,

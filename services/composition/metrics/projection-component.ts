@@ -5,29 +5,26 @@ import type { ProjectionHealth } from '../../log/projector/projector.ts'
 import { payments } from '../../payments/index.ts'
 import { subscriptionsReadModel } from '../../webhooks/index.ts'
 
-/** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
-const ASKED_LIVE: ReadonlySet<string> = new Set(
+/** Read models without which callers are refused altogether. */
+const NEEDED_BY_CALLERS: ReadonlySet<string> = new Set(
   [accounts, subscriptionsReadModel, debits, chats, payments].map(({ name }) => name),
 )
 
 /**
- * A read model that was never whole in this process fails it: callers would be refused, or get too little. One that falls
- * behind later catches up by itself. One that is ahead of the store was folded from another log.
+ * A read model is degraded while it is built, and its routes refuse; it fails the process where callers are refused
+ * altogether. One that falls behind later catches up by itself. One that is ahead of the store was folded from another log.
  *
  * @param asked.hasCallers whether anybody but the operator asks this process
  * @param asked.head newest position of the store, where it could be read, later than `health` was
  */
 export function projectionComponent(
-  health: ProjectionHealth,
+  { name, version, position, state, detail, hasBeenLive }: ProjectionHealth,
   { hasCallers, head }: { readonly hasCallers: boolean; readonly head?: Position | undefined },
 ): Component {
-  const { name, version, position, state, detail, comparison, hasBeenLive, former } = health
-  const answers = former !== undefined && !ASKED_LIVE.has(name)
-  const isMissed = hasCallers && !hasBeenLive && !answers
+  const isMissed = hasCallers && !hasBeenLive && NEEDED_BY_CALLERS.has(name)
   const isAhead = head !== undefined && comparePositions(position, head) > 0
-  const hasFailed = isMissed || isAhead || (!answers && (state === 'stopped' || state === 'withheld'))
-  const place = `${state} at position ${former?.upTo ?? position}`
-  const answering = former && `version ${former.version} answers as of position ${position}`
+  const hasFailed = isMissed || isAhead || state === 'stopped'
+  const place = `${state} at position ${position}${head === undefined || state === 'live' ? '' : ` of ${head}`}`
   const sentence = isMissed ? `${place}; callers are served once it has caught up with the log` : place
   return {
     name: `projection ${name}`,
@@ -35,7 +32,7 @@ export function projectionComponent(
     state: hasFailed ? 'failed' : state === 'live' ? 'ok' : 'degraded',
     detail: isAhead
       ? `${place}, where the store ends at ${head}: it was folded from another log`
-      : [detail ?? sentence, ...(answering === undefined ? [] : [answering])].join('; '),
-    more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
+      : (detail ?? sentence),
+    more: { version, position, state },
   }
 }

@@ -28,7 +28,6 @@ afterEach(async () => {
 const counting = (name: string, type: EventType): Projection => ({
   name,
   version: 1,
-  changes: 'rows',
   events: [type],
   needs: 'recorded',
   fold: (rows) => rows.put('count', { n: Number(rows.get('count')?.['n'] ?? 0) + 1 }),

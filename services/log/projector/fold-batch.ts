@@ -4,19 +4,17 @@ import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
-
-/** Rows by key; undefined where a row was deleted. */
-export type ChangedRows = Map<string, JsonObject | undefined>
+import type { ChangedRows } from './row-tables.ts'
 
 /** An event that cannot be folded, why, and how many of its batch were folded before it. */
-export interface Poison {
+interface Poison {
   readonly position: Position
   readonly reason: string
   readonly folded: number
 }
 
 interface FoldedBatch {
-  readonly changes: ReadonlyMap<string, JsonObject | undefined>
+  readonly changes: ChangedRows
   /** The changes are those of the events before it. */
   readonly poison?: Poison
 }
@@ -31,7 +29,7 @@ export function foldBatch(
   before: (key: string) => JsonObject | undefined,
   events: readonly RecordedEvent[],
 ): FoldedBatch {
-  const changes: ChangedRows = new Map()
+  const changes = new Map<string, JsonObject | undefined>()
   const rows = {
     get: (key: string) => changes.get(key) ?? (changes.has(key) ? undefined : before(key)),
     put: (key: string, row: JsonObject) => void changes.set(key, row),

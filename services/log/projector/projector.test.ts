@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
@@ -121,9 +121,7 @@ function keptOpen(tables: RowTables): RowTables {
   return { ...tables, close: () => undefined }
 }
 
-const rowsOf = (tables: RowTables, projection: Projection): unknown[] => [
-  ...tables.table(projection.name, projection.version).entries(),
-]
+const rowsOf = (tables: RowTables, projection: Projection): unknown[] => [...tables.entries(projection.name)]
 
 async function untilPosition(projector: Projector, position: string): Promise<void> {
   while (projector.health().some((health) => health.position !== position)) {
@@ -203,10 +201,7 @@ test('a row that was folded lately is answered without its table, as it is there
   let reads: string[] = []
   const tables: RowTables = {
     ...inner,
-    table(name, version) {
-      const table = inner.table(name, version)
-      return { ...table, get: (key) => (reads.push(key), table.get(key)) }
-    },
+    get: (name, key) => (reads.push(key), inner.get(name, key)),
   }
   await appendHistory(store, [step('BTC')])
   const projector = await startedUp(store, tables, [latestVerdicts])
@@ -219,9 +214,7 @@ test('a row that was folded lately is answered without its table, as it is there
   expect(reads.filter((key) => key === 'SIM.BTC.1h')).toHaveLength(1)
   reads = []
   for (const coin of ['BTC', 'C1099', 'C200'])
-    expect(board.get(`SIM.${coin}.1h`)).toEqual(
-      inner.table(latestVerdicts.name, latestVerdicts.version).get(`SIM.${coin}.1h`),
-    )
+    expect(board.get(`SIM.${coin}.1h`)).toEqual(inner.get(latestVerdicts.name, `SIM.${coin}.1h`))
   expect(reads).toEqual([])
   expect(board.get('SIM.C0.1h')).toMatchObject({ recorded: 1 })
   expect(reads).toHaveLength(1)
@@ -231,7 +224,6 @@ describe('an event that cannot be folded', () => {
   const counting = (name: string, failAt?: string): Projection => ({
     name,
     version: 1,
-    changes: 'rows',
     events: ['VerdictRecorded'],
     fold(rows, event) {
       rows.put('count', { n: ((rows.get('count')?.n as number | undefined) ?? 0) + 1 })
@@ -255,7 +247,8 @@ describe('an event that cannot be folded', () => {
     expect(sick?.detail).toBe('cannot fold the event at position 4: cannot divide by a coin')
     expect(well).toMatchObject({ state: 'live', position: '6' })
     expect(problems).toEqual([sick])
-    expect(projector.reader(counting('sick')).get('count')).toEqual({ n: 3 })
+    expect(() => projector.reader(counting('sick')).get('count')).toThrow(/sick has stopped: cannot fold/)
+    expect(tables.get('sick', 'count')).toEqual({ n: 3 })
     expect(projector.reader(counting('well')).get('count')).toEqual({ n: 6 })
   })
 
@@ -274,9 +267,20 @@ describe('an event that cannot be folded', () => {
       const event = n === 3 ? { ...recorded({}), schema: 99 } : recorded({ barClose: n * HOUR_MS })
       await store.append('verdict-SIM.BTC.1h', [event], { expected: 'any' })
     }
-    const projector = await startedUp(store, openTables(), [verdictIndex])
+    const tables = openTables()
+    const projector = await startedUp(store, tables, [verdictIndex])
     expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: '2' })
-    expect(projector.reader(verdictIndex).range({ limit: 5 })).toHaveLength(2)
+    expect(rowsOf(tables, verdictIndex)).toHaveLength(2)
+  })
+
+  test('stops one that was whole where it stands, and it goes on answering', async () => {
+    const store = openStore()
+    await appendHistory(store, [step(), step()])
+    const sick = counting('sick', '3')
+    const projector = await startedUp(store, openTables(), [sick])
+    await appendHistory(store, [step()])
+    await expect.poll(() => projector.health()[0]?.state).toBe('stopped')
+    expect(projector.reader(sick).get('count')).toEqual({ n: 2 })
   })
 
   test('once repaired, goes on where it stopped', async () => {
@@ -294,62 +298,57 @@ describe('an event that cannot be folded', () => {
 })
 
 describe('a new version', () => {
-  const rowSchema = z.object({ n: z.number() })
-  const counter = (version: number, changes: Projection['changes'], by = 1): Projection => ({
+  const counter = (version: number): Projection => ({
     name: 'counter',
     version,
-    changes,
     events: ['VerdictRecorded'],
-    fold(rows) {
-      const before = rows.get('count')
-      rows.put('count', { n: (before === undefined ? 0 : rowSchema.parse(before).n) + by })
-    },
+    fold: (rows) => rows.put('count', { n: Number(rows.get('count')?.['n'] ?? 0) + version }),
   })
+  const refused = expect.objectContaining({ code: 'store_unavailable' })
 
-  async function replaced(
-    next: Projection,
-  ): Promise<{ health: ProjectionHealth | undefined; count: unknown; versions: number[] }> {
-    const store = openStore()
-    const append = (n: number) =>
-      store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
+  test('begins anew in place and refuses until it has caught up; the others answer meanwhile, and go on', async () => {
+    const inner = openStore()
     const tables = keptOpen(openTables())
-    for (let n = 1; n <= 3; n++) await append(n)
-    await foldOnce(store, tables, [counter(1, 'rows')])
-    await append(4)
-    const after = await startedUp(store, tables, [next])
-    const health = after.health()[0]
-    const count = after.reader(next).get('count')
-    await after.close()
-    return { health, count, versions: tables.states('counter').map((state) => state.version) }
-  }
-
-  test('that may change rows is built, compared where the old one stood, switched to, and goes on', async () => {
-    const { health, count, versions } = await replaced(counter(2, 'rows', 10))
-    expect(health).toMatchObject({ version: 2, state: 'live', position: '4' })
-    expect(health?.comparison).toEqual({
-      same: 0,
-      changed: 1,
-      added: 0,
-      removed: 0,
-      sample: ['changed count'],
-    })
-    expect(count).toEqual({ n: 40 })
-    expect(versions).toEqual([2])
+    await appendHistory(inner, [step(), step(), step()])
+    await foldOnce(inner, tables, [counter(1), latestVerdicts])
+    const going = Promise.withResolvers<void>()
+    const store: EventStore = {
+      ...inner,
+      async *readAll(options) {
+        if (options?.after === START && options.limit === undefined) await going.promise
+        yield* inner.readAll(options)
+      },
+    }
+    await appendHistory(inner, [step()])
+    const projector = start(store, tables, [counter(2), latestVerdicts])
+    await projector.opened()
+    const [count, board] = [projector.reader(counter(2)), projector.reader(latestVerdicts)]
+    await expect.poll(() => board.get('SIM.BTC.1h')?.recorded).toBe(4)
+    expect(() => count.get('count')).toThrow(refused)
+    expect(() => count.range({ limit: 1 })).toThrow(/counter is being built/)
+    expect(projector.health()).toMatchObject([
+      { state: 'building', isWhole: false, version: 2 },
+      { state: 'live', isWhole: true },
+    ])
+    going.resolve()
+    await projector.caughtUp()
+    await appendHistory(inner, [step()])
+    await untilPosition(projector, '5')
+    expect([count.get('count'), board.get('SIM.BTC.1h')?.recorded]).toEqual([{ n: 10 }, 5])
   })
 
-  test('that must change nothing and does not is switched to', async () => {
-    const { health, count, versions } = await replaced(counter(2, 'nothing'))
-    expect(health?.comparison).toMatchObject({ same: 1, changed: 0 })
-    expect(count).toEqual({ n: 4 })
-    expect(versions).toEqual([2])
-  })
-
-  test('that must change nothing but does is withheld; the old one stays in service', async () => {
-    const { health, count, versions } = await replaced(counter(2, 'nothing', 2))
-    expect(health).toMatchObject({ state: 'withheld', version: 2 })
-    expect(health?.detail).toContain('changed count')
-    expect(count).toEqual({ n: 3 })
-    expect(versions).toEqual([1, 2])
+  test('that a process left half built refuses again in the next one, and goes on where it was', async () => {
+    const store = openStore()
+    const tables = keptOpen(openTables())
+    await appendHistory(store, [step(), step()])
+    tables.open('counter', 2)
+    const left = new Map([['count', { n: 2 }]])
+    const mark = { id: (await collect(store.readAll({ limit: 1 })))[0]?.id ?? '', position: '1' }
+    tables.commit([{ name: 'counter', rows: left, position: '1', isWhole: false }], mark)
+    const projector = start(store, tables, [counter(2)])
+    expect(() => projector.reader(counter(2)).get('count')).toThrow(refused)
+    await projector.caughtUp()
+    expect(projector.reader(counter(2)).get('count')).toEqual({ n: 4 })
   })
 })
 
@@ -382,15 +381,9 @@ describe('the store behind it', () => {
     await appendHistory(store, [step()])
     const flaky: RowTables = {
       ...tables,
-      table(name, version) {
-        const table = tables.table(name, version)
-        return {
-          ...table,
-          commit(...change) {
-            if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
-            table.commit(...change)
-          },
-        }
+      commit(...change) {
+        if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+        tables.commit(...change)
       },
     }
     broughtAbout = 'some'
@@ -410,15 +403,9 @@ describe('the store behind it', () => {
     broughtAbout = failures
     const flaky: RowTables = {
       ...tables,
-      table(name, version) {
-        const table = tables.table(name, version)
-        return {
-          ...table,
-          commit(changes, from, to) {
-            if (changes.size > 0 && failures-- > 0) throw new Error('disk I/O error')
-            table.commit(changes, from, to)
-          },
-        }
+      commit(changes, newest) {
+        if (changes.some(({ rows }) => rows.size > 0) && failures-- > 0) throw new Error('disk I/O error')
+        tables.commit(changes, newest)
       },
     }
     const projector = await startedUp(store, flaky, [latestVerdicts])
@@ -529,30 +516,19 @@ describe('read models that follow the log together', () => {
   const counting = (name: string, events: Projection['events'] = ['VerdictRecorded']): Projection => ({
     name,
     version: 1,
-    changes: 'rows',
     events,
     needs: 'recorded',
     fold: (rows) => rows.put('count', { n: Number(rows.get('count')?.['n'] ?? 0) + 1 }),
   })
   /** Tables that tell of each transaction, and of each read model that writes in it. */
-  function watched(tables: RowTables, before: (name: string) => void = () => undefined) {
+  function watched(tables: RowTables, before: () => void = () => undefined) {
     const transactions: string[][] = []
     const watching: RowTables = {
       ...tables,
-      inTransaction(name, version, work) {
-        transactions.push([])
-        tables.inTransaction(name, version, work)
-      },
-      table(name, version) {
-        const table = tables.table(name, version)
-        return {
-          ...table,
-          commit(...commit) {
-            before(name)
-            transactions.at(-1)?.push(name)
-            table.commit(...commit)
-          },
-        }
+      commit(changes, newest) {
+        before()
+        transactions.push(changes.map(({ name }) => name))
+        tables.commit(changes, newest)
       },
     }
     return { watching, transactions }
@@ -569,11 +545,11 @@ describe('read models that follow the log together', () => {
     const all = [counting('one'), counting('two'), counting('idle', ['DaySealed'])]
     const projector = await startedUp(store, watching, all)
     for (let n = 1; n <= 9; n++) await appendOne(store, recorded({ barClose: n * HOUR_MS }), projector)
-    expect(transactions).toEqual(Array.from({ length: 9 }, () => ['one', 'two', 'idle']))
+    expect(transactions).toEqual(Array.from({ length: 10 }, () => ['one', 'two', 'idle']))
     expect(projector.health().map(({ position }) => position)).toEqual(['9', '9', '9'])
     // Where it stands is written in the end, so that nothing is read again.
     await projector.close()
-    expect(all.map(({ name }) => tables.states(name)[0]?.position)).toEqual(['9', '9', '9'])
+    expect(all.map(({ name }) => tables.open(name, 1).position)).toEqual(['9', '9', '9'])
   })
 
   /** A projector whose sleeps end when the test says so. */
@@ -603,22 +579,19 @@ describe('read models that follow the log together', () => {
     const { projector, reader, wake } = await sleeping(store, watching, one)
     for (let n = 1; n <= 9; n++) await appendOne(store, recorded({ barClose: n * HOUR_MS }), projector)
     expect(reader.get('count')).toEqual({ n: 9 })
-    expect([rowsOf(tables, one), tables.states('one')[0]?.position]).toEqual([[], START])
+    expect([rowsOf(tables, one), tables.open('one', 1).position]).toEqual([[], START])
     await wake()
-    expect(transactions).toEqual([['one']])
-    expect([tables.table('one', 1).get('count'), tables.states('one')[0]?.position]).toEqual([{ n: 9 }, '9'])
+    expect(transactions).toEqual([['one'], ['one']])
+    expect([tables.get('one', 'count'), tables.open('one', 1).position]).toEqual([{ n: 9 }, '9'])
     await appendOne(store, recorded({ barClose: 10 * HOUR_MS }), projector)
     expect(reader.range({ limit: 9 })).toEqual([{ key: 'count', row: { n: 10 } }])
-    expect([tables.table('one', 1).get('count'), tables.states('one')[0]?.position]).toEqual([
-      { n: 10 },
-      '10',
-    ])
+    expect([tables.get('one', 'count'), tables.open('one', 1).position]).toEqual([{ n: 10 }, '10'])
     // Many are written at once, though nobody woke it.
     const many = Array.from({ length: 512 }, (_, n) => recorded({ barClose: (n + 11) * HOUR_MS }))
     for (const half of [many.slice(0, 256), many.slice(256)])
       await store.append('verdict-SIM.BTC.1h', half, { expected: 'any' })
     await untilPosition(projector, '522')
-    expect(tables.table('one', 1).get('count')).toEqual({ n: 522 })
+    expect(tables.get('one', 'count')).toEqual({ n: 522 })
   })
 
   test('answer that a row is gone before its removal is written', async () => {
@@ -630,7 +603,7 @@ describe('read models that follow the log together', () => {
     await appendOne(store, recorded({ barClose: HOUR_MS }), projector)
     await wake()
     await appendOne(store, recorded({ barClose: 2 * HOUR_MS }), projector)
-    expect(tables.table('switch', 1).get('on')).toEqual({})
+    expect(tables.get('switch', 'on')).toEqual({})
     expect(reader.get('on')).toBeUndefined()
   })
 
@@ -652,10 +625,7 @@ describe('read models that follow the log together', () => {
     const looked: string[] = []
     const looking: RowTables = {
       ...tables,
-      table(name, version) {
-        const table = tables.table(name, version)
-        return { ...table, get: (key) => (looked.push(key), table.get(key)) }
-      },
+      get: (name, key) => (looked.push(key), tables.get(name, key)),
     }
     const one = counting('one')
     const fold = (rows: Rows<JsonObject>, event: never): void => {
@@ -675,12 +645,13 @@ describe('read models that follow the log together', () => {
   test('refuse a range whose rows cannot be written, and have it once they can', async () => {
     const store = openStore()
     broughtAbout = 1
-    let isFailing = true
+    let isFailing = false
     const { watching } = watched(openTables(), () => {
       if (isFailing) throw new Error('disk I/O error')
     })
     const one = counting('one')
     const { projector, reader, wake } = await sleeping(store, watching, one)
+    isFailing = true
     await appendOne(store, recorded({ barClose: HOUR_MS }), projector)
     expect(() => reader.range({ limit: 9 })).toThrow(/one cannot be written: disk I\/O error/)
     // Its own try fails as well; the next one is made later.
@@ -705,7 +676,7 @@ describe('read models that follow the log together', () => {
     for (let n = 1; n <= 600; n++) await appendOne(store, recorded({ barClose: n * HOUR_MS }), first)
     // It follows nothing any more, and has not written where it stood.
     ended.abort()
-    expect(all.map(({ name }) => tables.states(name)[0]?.position)).toEqual(['512', '512'])
+    expect(all.map(({ name }) => tables.open(name, 1).position)).toEqual(['512', '512'])
     await appendHistory(store, [step()])
     const second = await startedUp(store, tables, all)
     expect(second.reader(counting('busy')).get('count')).toEqual({ n: 601 })
@@ -728,14 +699,11 @@ describe('read models that follow the log together', () => {
     }
   }
 
-  test('write what they fold of the past now and then, each in a turn of its own, and the rest at its end', async () => {
+  test('write what they fold of the past now and then, and the rest at its end', async () => {
     const { watching, transactions } = watched(openTables())
     const all = ['one', 'two', 'three'].map((name) => counting(name))
     const projector = await startedUp(longPast(70_250), watching, all)
-    expect(transactions).toEqual([
-      ...['one', 'two', 'three', 'one', 'two', 'three', 'one', 'two', 'three'].map((name) => [name]),
-      ['one', 'two', 'three'],
-    ])
+    expect(transactions).toEqual(Array.from({ length: 3 }, () => ['one', 'two', 'three']))
     for (const one of all) expect(projector.reader(one).get('count')).toEqual({ n: 70_250 })
   })
 
@@ -759,8 +727,7 @@ describe('read models that follow the log together', () => {
     )
     await new Promise((resolve) => ended.signal.addEventListener('abort', resolve))
     open.delete(first)
-    expect(all.map(({ name }) => tables.states(name)[0]?.position)).toEqual(['32500', '33000'])
-    expect(first.reader(counting('one')).get('count')).toEqual({ n: 34_000 })
+    expect(all.map(({ name }) => tables.open(name, 1).position)).toEqual(['32000', '32000'])
     const second = await startedUp(whole, tables, all)
     for (const one of all) expect(second.reader(one).get('count')).toEqual({ n: 40_000 })
   })
@@ -780,28 +747,7 @@ describe('read models that follow the log together', () => {
       { state: 'stopped', position: '5499' },
       { state: 'live', position: '15000' },
     ])
-    expect(projector.reader(failing('sick')).get('count')).toEqual({ n: 5_499 })
-  })
-
-  test('one whose rows cannot be written for a while holds up no other, and misses nothing', async () => {
-    const store = openStore()
-    broughtAbout = 'some'
-    let isFailing = false
-    const { watching } = watched(openTables(), (name) => {
-      if (isFailing && name === 'sick') throw new Error('disk I/O error')
-    })
-    const [sick, well] = [counting('sick'), counting('well')]
-    const projector = await startedUp(store, watching, [sick, well])
-    isFailing = true
-    await appendHistory(store, [step(), step(), step()])
-    const wellAt = (): string | undefined => projector.health()[1]?.position
-    while (wellAt() !== '3') await new Promise((resolve) => setImmediate(resolve))
-    expect(projector.reader(sick).get('count')).toBeUndefined()
-    expect(projector.reader(well).get('count')).toEqual({ n: 3 })
-    isFailing = false
-    await appendHistory(store, [step(), step()])
-    await untilPosition(projector, '5')
-    expect([sick, well].map((each) => projector.reader(each).get('count')?.['n'])).toEqual([5, 5])
+    expect(tables.get('sick', 'count')).toEqual({ n: 5_499 })
   })
 })
 
@@ -825,45 +771,38 @@ describe('a file of read models', () => {
     openRowTables(file, 'log-1').close()
   })
 
-  test('takes no changes that follow from another place than its checkpoint, and keeps its rows', () => {
-    const tables = openTables()
-    tables.create('some', 1, 'active')
-    const table = tables.table('some', 1)
-    table.commit(new Map([['a', { n: 1 }]]), START, '5')
-    expect(codeOf(() => table.commit(new Map([['a', { n: 2 }]]), START, '7'))).toBe('store_locked')
-    expect(table.get('a')).toEqual({ n: 1 })
-    expect(tables.states('some')).toEqual([expect.objectContaining({ position: '5' })])
-    table.commit(new Map([['a', { n: 3 }]]), '5', '7')
-    expect(table.get('a')).toEqual({ n: 3 })
-    tables.close()
-  })
-
-  test('that two projectors fold into all the same counts nothing twice', async () => {
+  test('that turns out damaged while it is in use is emptied, and all is built anew', async () => {
     broughtAbout = 'some'
+    const file = aFile()
     const store = openStore()
-    const tables = keptOpen(openTables())
-    const problems: string[] = []
-    const onProblem = ({ detail = '' }: ProjectionHealth) => void problems.push(detail)
-    const both = [1, 2].map(() => start(store, tables, [latestVerdicts], onProblem))
-    await Promise.all(both.map((projector) => projector.caughtUp()))
-    await appendHistory(
+    await appendHistory(store, [step(), step('ETH')])
+    await foldOnce(store, openTables('log-1', file))
+    const bytes = readFileSync(file)
+    // The pages of the tables, not the one that says what there is.
+    writeFileSync(file, Buffer.concat([bytes.subarray(0, 4_096), randomBytes(bytes.length - 4_096)]))
+    const damaged: string[] = []
+    const projector = startProjector({
       store,
-      Array.from({ length: 40 }, () => step()),
-    )
-    await Promise.all(both.map(async (projector) => untilPosition(projector, await store.head())))
-    expect(both[0]?.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(40)
-    expect(problems.join()).toContain('something else folds into the same file')
+      tables: openTables('log-1', file),
+      projections: PROJECTIONS,
+      sleep: noSleep,
+      onDamaged: (why) => damaged.push(why),
+    })
+    open.add(projector)
+    const board = projector.reader(latestVerdicts)
+    await expect
+      .poll(() => {
+        try {
+          return board.get('SIM.ETH.1h')?.recorded
+        } catch (error) {
+          return error instanceof ServiceError && error.code
+        }
+      })
+      .toBe(1)
+    await appendHistory(store, [step()])
+    await untilPosition(projector, '3')
+    expect(board.get('SIM.BTC.1h')?.recorded).toBe(2)
   })
-})
-
-test('a version that was being built when the one in service went is put in service', async () => {
-  const store = openStore()
-  const tables = keptOpen(openTables())
-  await appendHistory(store, [step()])
-  tables.create(latestVerdicts.name, latestVerdicts.version, 'building')
-  const projector = await startedUp(store, tables, [latestVerdicts])
-  expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
-  expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
 })
 
 describe('a read model that is not opened yet', () => {
@@ -881,19 +820,21 @@ describe('a read model that is not opened yet', () => {
       },
     }
     const tables = openRowTables(':memory:', 'log')
-    tables.create('another', 1, 'active')
-    tables.table('another', 1).commit(new Map(), START, '1', { id: first.id, position: '1' })
+    tables.open('another', 1)
+    const state = { name: 'another', rows: new Map(), position: '1', isWhole: true }
+    tables.commit([state], { id: first.id, position: '1' })
     const projector = start(store, tables, [latestVerdicts])
     const reader = projector.reader(latestVerdicts)
     const early = expect.objectContaining({ code: 'store_unavailable' })
     expect(() => reader.get('SIM.BTC.1h')).toThrow(early)
     expect(() => reader.range({ limit: 1 })).toThrow(early)
     opening.resolve()
-    await projector.inService()
-    expect(reader.range({ limit: 1 })).toEqual([])
+    await projector.opened()
+    expect(() => reader.range({ limit: 1 })).toThrow(early)
     expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false })
     building.resolve()
     await projector.caughtUp()
+    expect(reader.range({ limit: 1 })).toHaveLength(1)
     expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })
   })
 })

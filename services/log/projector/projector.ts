@@ -1,60 +1,27 @@
+import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, earlier, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
+import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
-import { type Comparison, compareTables } from './compare-tables.ts'
-import { type ChangedRows, foldBatch, type Poison } from './fold-batch.ts'
-import { type Follower, LogPasses } from './log-passes.ts'
-import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
-import type { VersionState } from './rows-file.ts'
-import { keepRowsOfThisLog } from './rows-of-this-log.ts'
+import { emptyIfLost } from './checkpoint-check.ts'
+import { type ProjectionHealth, type ProjectionReader, ReadModel, writtenRange } from './read-model.ts'
+import type { Entry, EventMark, RowTables } from './row-tables.ts'
 
-export interface ProjectionHealth {
-  readonly name: string
-  readonly version: number
-  /**
-   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now, `stopped` met an event
-   * it cannot fold, `withheld` differs from the version before although it must not.
-   */
-  readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
-  /** Up to where in the log the rows that answer reach. */
-  readonly position: Position
-  /** Whether it has caught up with the log once, in this process. */
-  readonly hasBeenLive: boolean
-  /** The version before it, where that one answers as it stood: this one was built up to `upTo`. */
-  readonly former?: { readonly version: number; readonly upTo: Position } | undefined
-  /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
-  readonly retries: number
-  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
-  readonly lostEvent?: EventMark | undefined
-  /** Whether it stands still because its disk is full. */
-  readonly isFull?: boolean
-  readonly detail?: string
-  /** How the version in service differed from the one it replaced, in this process. */
-  readonly comparison?: Comparison
-}
-
-/** Answers queries from the active version of a projection. */
-export interface ProjectionReader<Row extends JsonObject> {
-  get(key: string): Row | undefined
-  range(options: RangeOptions): Entry<Row>[]
-  /** How far this one has come; the others are not looked at. */
-  health(): ProjectionHealth
-}
+export type { ProjectionHealth, ProjectionReader } from './read-model.ts'
 
 export interface Projector {
   health(): ProjectionHealth[]
-  /** Its questions are refused with `store_unavailable` before there is a version that answers. */
+  /** Its questions are refused with `store_unavailable` while it is built. */
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
-  /** Resolves once every projection has a version that answers, however far behind the log, or has stopped. */
-  inService(): Promise<void>
+  /** Resolves once every read model was opened: those that are whole answer, however far behind the log. */
+  opened(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
   close(): Promise<void>
@@ -67,7 +34,7 @@ export interface ProjectorOptions {
   readonly onProblem?: (health: ProjectionHealth) => void
   /** Told of the newest event that rows followed from, where the log does not have it any more. */
   readonly onLost?: (event: EventMark) => void
-  readonly onDamaged?: (what: string) => void
+  readonly onDamaged?: (why: string) => void
   /** Waits between tries after a failure that is not the fold's. */
   readonly sleep: Clock['sleep']
 }
@@ -76,340 +43,283 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
-/** Rows that wait to be written, since more hold callers up; and those that are kept in memory. */
-const [MOST_ROWS, KNOWN_ROWS] = [2_000, 1_000]
+/** Rows that wait to be written, at most: more would hold callers up. */
+const MOST_ROWS = 2_000
+/**
+ * New events after which rows and checkpoints are written, and how long they wait for that. Events that follow one another
+ * change the same rows again and again, and a commit costs as much as a hundred rows.
+ */
+const LIVE_EVENTS = 512
+const LIVE_MS = 100
+/** Pages of the past after which they are written. A crash has as many read again. */
+const PAST_PAGES = 64
 
 /**
- * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
- * crash repeats or loses nothing. Both are written some time after they were folded, and a crash has a bounded stretch
- * read again. An event that cannot be folded stops its projection, and only that one.
+ * Keeps read models up with the log. Rows and checkpoints change in one transaction, so a crash repeats or loses nothing.
+ * Both are written some time after they were folded, and a crash has a bounded stretch read again. An event that cannot be
+ * folded stops its projection, and only that one.
+ *
+ * Those that are whole follow the log in one subscription from the lowest checkpoint; those of another version than their
+ * rows are built anew in a second one, so that the others do not stand still meanwhile.
  */
 export function startProjector(options: ProjectorOptions): Projector {
+  const { store, tables, projections, onProblem, onLost, onDamaged, sleep } = options
   const ending = new AbortController()
+  const { signal } = ending
+  const models = projections.map((projection) => new ReadModel(projection, tables))
+  const consumers: Consumer[] = []
+  const [opened, caughtUp] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let lostEvent: EventMark | undefined
-  const ofThisLog = askedOnce(async () => {
-    lostEvent = await keepRowsOfThisLog(options)
-    if (lostEvent !== undefined) options.onLost?.(lostEvent)
-  }, true)
-  const { store, tables, projections } = options
-  const passes = new LogPasses(store, tables, projections, options.sleep)
-  const head = askedOnce(() => store.head(), false)
-  const parts = { ...options, ofThisLog, head, passes, lostEvent: () => lostEvent, signal: ending.signal }
-  const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
-  options.tables.onRemade((what, only) => {
-    options.onDamaged?.(what)
-    for (const run of runs) if (only === undefined || run.name === only.name) run.restart(only?.version)
+  let openingRetries = 0
+  const consumerOf = (model: ReadModel) => consumers.find((one) => one.models.includes(model))
+  const healthOf = (model: ReadModel): ProjectionHealth => {
+    const retries = openingRetries + (consumerOf(model)?.retries ?? 0)
+    return { ...model.health(), retries, lostEvent }
+  }
+  const report = (of: readonly ReadModel[]): void => of.forEach((model) => onProblem?.(healthOf(model)))
+
+  async function openModels(): Promise<void> {
+    const lost = await emptyIfLost(options)
+    if (lost !== undefined) onLost?.(lost)
+    lostEvent ??= lost
+    const most = tables.newest()?.position ?? START
+    for (const model of models) model.open(most)
+  }
+
+  async function run(): Promise<void> {
+    const onRetry = (): void => void (openingRetries += 1)
+    await withRetries(openModels, { models, sleep, signal, report, onRetry })
+    if (signal.aborted) return
+    opened.resolve()
+    for (const group of Map.groupBy(models, ({ isWhole }) => isWhole).values())
+      consumers.push(new Consumer({ store, tables, sleep, report, models: group }))
+    Promise.all(consumers.map((consumer) => consumer.caughtUp)).then(
+      () => caughtUp.resolve(),
+      caughtUp.reject,
+    )
+    await Promise.all(consumers.map((consumer) => consumer.run(signal)))
+  }
+  tables.onEmptied((why) => {
+    onDamaged?.(why)
+    for (const model of models) model.lose()
+    for (const consumer of consumers) consumer.restart()
+  })
+  const running = run().finally(() => {
+    opened.resolve()
+    caughtUp.resolve()
   })
   return {
-    health: () => runs.map((run) => run.health()),
+    health: () => models.map(healthOf),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
-      const run = runs.find((candidate) => candidate.name === projection.name)
-      if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
+      const model = models.find((candidate) => candidate.projection.name === projection.name)
+      if (model === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
+      const write = (): void => consumerOf(model)?.write()
       return {
-        get: (key) => run.get(key) as Row | undefined,
-        range: (range) => run.range(range) as Entry<Row>[],
-        health: () => run.health(),
+        get: (key) => model.get(key) as Row | undefined,
+        range: (range) => writtenRange(model, write, range) as Entry<Row>[],
+        health: () => healthOf(model),
       }
     },
-    async inService() {
-      await Promise.all(runs.map((run) => run.inService))
-    },
-    async caughtUp() {
-      await Promise.all(runs.map((run) => run.caughtUp))
-    },
+    opened: () => opened.promise,
+    caughtUp: () => caughtUp.promise,
     async close() {
-      passes.flush()
-      ending.abort()
-      await Promise.all(runs.map((run) => run.done))
-      options.tables.close()
+      try {
+        for (const consumer of consumers) consumer.write()
+      } finally {
+        ending.abort()
+        await running
+        tables.close()
+      }
     },
   }
 }
 
-/** The same answer for all who ask, or for those who ask at about the same time; a question that failed is asked anew. */
-function askedOnce<Answer>(ask: () => Promise<Answer>, isKept: boolean): () => Promise<Answer> {
-  let asking: Promise<Answer> | undefined
-  const forget = (): void => {
-    asking = undefined
-  }
-  return () => {
-    if (asking === undefined) {
-      asking = ask()
-      asking.then(isKept ? undefined : forget, forget)
-    }
-    return asking
-  }
+interface ConsumerOptions {
+  readonly store: EventStore
+  readonly tables: RowTables
+  readonly sleep: Clock['sleep']
+  readonly models: readonly ReadModel[]
+  readonly report: (models: readonly ReadModel[]) => void
 }
 
-interface ProjectionParts extends ProjectorOptions {
-  /** Resolves once the rows in the tables are known to follow from this log. */
-  readonly ofThisLog: () => Promise<void>
-  readonly head: () => Promise<Position>
-  readonly passes: LogPasses
-  readonly lostEvent: () => EventMark | undefined
-  readonly signal: AbortSignal
-}
-
-/** One projection: builds its rows, follows the log, and reports how it fares. */
-class ProjectionRun implements Follower {
-  readonly name: string
-  readonly version: number
-  readonly types: ReadonlySet<string>
-  readonly done: Promise<void>
-  readonly #projection: Projection
-  readonly #parts: ProjectionParts
-  readonly #answers = Promise.withResolvers<void>()
+/** One way through the log, for read models that take it together. */
+class Consumer {
+  readonly models: readonly ReadModel[]
+  retries = 0
+  readonly #options: ConsumerOptions
+  readonly #types: readonly string[]
   readonly #caughtUp = Promise.withResolvers<void>()
   readonly caughtUp = this.#caughtUp.promise
-  #status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
-  #hasBeenLive = false
-  /** Tries in a row that failed for a reason that may pass. */
-  #failures = 0
-  #retries = 0
-  #inService: VersionState | undefined
-  /** Everything up to here is folded: every counted call reads it. */
-  reached: Position = START
-  /** The checkpoint in the file, and the newest event folded since it was written. */
-  #stored: Position = START
-  #newest: EventMark | undefined
-  #poison: Poison | undefined
   #following = new AbortController()
-  /** Rows as they are in the file, null where there is none: events that follow one another change the same few. */
-  readonly #known = new RecentMap<string, JsonObject | null>(KNOWN_ROWS)
-  /** Rows that changed since the checkpoint in the file. */
-  #unwritten: ChangedRows = new Map()
-  /** Whether its rows were lost with a damaged file, and are not whole yet. */
-  #isRebuilt = false
+  /** The newest event that was folded since the last commit. */
+  #newest: EventMark | undefined
+  #isWritingSoon = false
+  /** A write that failed while nobody waited for it. */
+  #failure: unknown
+  #isOpen = true
 
-  constructor(projection: Projection, parts: ProjectionParts) {
-    this.#projection = projection
-    this.#parts = parts
-    this.name = projection.name
-    this.version = projection.version
-    this.types = new Set(projection.events)
-    this.done = this.#run()
+  constructor(options: ConsumerOptions) {
+    this.#options = options
+    this.models = options.models
+    this.#types = [...new Set(options.models.flatMap(({ types }) => [...types]))]
   }
 
-  get inService(): Promise<void> {
-    return Promise.race([this.#answers.promise, this.done])
+  /** Follows the log until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const onRetry = (): void => {
+      this.retries += 1
+      this.#isOpen = false
+    }
+    await withRetries(() => this.#followAgain(signal), { ...this.#options, signal, onRetry })
+    this.#caughtUp.resolve()
   }
 
-  health(): ProjectionHealth {
-    const { version } = this.#projection
-    const former = this.#inService?.version === version ? undefined : this.#inService
-    return {
-      name: this.name,
-      version,
-      position: former?.position ?? this.reached,
-      hasBeenLive: this.#hasBeenLive,
-      ...(former && { former: { version: former.version, upTo: this.reached } }),
-      retries: this.#retries,
-      lostEvent: this.#parts.lostEvent(),
-      ...this.#status,
+  async #followAgain(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const following = new AbortController()
+      this.#following = following
+      this.#failure = undefined
+      try {
+        await this.#follow(AbortSignal.any([signal, following.signal]))
+      } catch (error) {
+        if (!following.signal.aborted) throw error
+      }
+      if (this.#failure !== undefined) throw this.#failure
+      if (!following.signal.aborted || signal.aborted) return
     }
   }
 
-  /** Folds the log from its beginning, after all rows were lost, or those of one version. */
-  restart(lost = this.#inService?.version): void {
-    this.#forget()
-    if (lost === this.#inService?.version) {
-      this.#isRebuilt = true
-      this.#hasBeenLive = false
-      this.#inService = undefined
-    }
-    this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
+  /** Begins anew where the rows in the tables stand. */
+  restart(): void {
+    this.#isOpen = false
     this.#following.abort()
   }
 
-  #forget(): void {
-    this.#known.clear()
-    this.#unwritten = new Map()
+  /** Writes what was folded, in one transaction. */
+  write(): void {
+    const changed = this.models.filter((model) => model.change() !== undefined)
+    if (changed.length === 0) return
+    this.#options.tables.commit(
+      changed.flatMap((model) => model.change() ?? []),
+      this.#newest,
+    )
     this.#newest = undefined
-  }
-
-  #active(): RowTable {
-    if (this.#isRebuilt)
-      throw new ServiceError('store_unavailable', {
-        message: `The read model ${this.name} is built anew, since its file was damaged.`,
-      })
-    if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService.version)
-    throw new ServiceError('store_unavailable', {
-      message: `The read model ${this.name} was not opened yet.`,
-    })
-  }
-
-  /** A row of the version in service. Most of those that are decided on were folded lately, and are at hand. */
-  get(key: string): JsonObject | undefined {
-    const isOwn = this.#inService?.version === this.#projection.version && !this.#isRebuilt
-    if (isOwn && this.#unwritten.has(key)) return this.#unwritten.get(key)
-    return (isOwn ? this.#known.get(key) : undefined) ?? this.#active().get(key)
-  }
-
-  /** Rows of the version in service, in order of keys: what was folded is written before. */
-  range(options: RangeOptions): Entry[] {
-    if (this.#inService?.version === this.version && this.#unwritten.size > 0) {
-      try {
-        this.write()
-      } catch (cause) {
-        const message = `The rows of the read model ${this.name} cannot be written: ${reasonOf(cause)}`
-        throw new ServiceError('store_unavailable', { message, cause })
-      }
-      this.committed()
-    }
-    return this.#active().range(options)
-  }
-
-  async #run(): Promise<void> {
-    const { signal, sleep } = this.#parts
-    while (!signal.aborted) {
-      const before = this.#stored
-      this.#following = new AbortController()
-      try {
-        await this.#follow(AbortSignal.any([signal, this.#following.signal]))
-        if (!this.#following.signal.aborted) break
-      } catch (error) {
-        // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
-        if (signal.aborted) break
-        this.#retries += 1
-        this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
-        // A projection that advances at each try does not wait longer from try to try.
-        if (this.#stored !== before) this.#failures = 0
-        await sleep(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
-      }
-    }
-    this.#caughtUp.resolve()
+    for (const model of changed) model.written()
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { tables, passes, head, ofThisLog } = this.#parts
-    await ofThisLog()
-    const former = this.#former()
-    if (this.#own() === undefined)
-      tables.create(this.name, this.version, former === undefined ? 'active' : 'building')
-    // No version that this one can answer from: it answers as far as it has come.
-    if (former === undefined) tables.activate(this.name, this.version)
-    this.#refreshInService()
-    this.reached = this.#own()?.position ?? START
-    if (!(await this.#replaceFormer(signal))) return
-    if (!(await this.#catchUp(await head(), signal))) return
-    this.#isRebuilt = false
-    const { detail: _resolved, isFull: _room, ...rest } = this.#status
-    this.#status = { ...rest, state: 'live' }
-    this.#hasBeenLive = true
-    this.#failures = 0
-    this.#caughtUp.resolve()
-    await passes.follow(this, signal)
-  }
-
-  /** Builds this version up to where the one in service stands, compares, and puts it in service. */
-  async #replaceFormer(signal: AbortSignal): Promise<boolean> {
-    const { tables } = this.#parts
-    const { version, changes } = this.#projection
-    const before = this.#former()
-    if (before === undefined) return true
-    if (!(await this.#catchUp(before.position, signal))) return false
-    const comparison = await compareTables(
-      tables.table(this.name, before.version),
-      tables.table(this.name, version),
-      signal,
-    )
-    this.#status = { ...this.#status, comparison }
-    if (changes === 'nothing' && comparison.changed + comparison.added + comparison.removed > 0) {
-      this.#problem(
-        'withheld',
-        `differs from version ${before.version}, which stays in service: ${comparison.sample.join(', ')}`,
-      )
-      return false
-    }
-    tables.activate(this.name, version)
-    this.#refreshInService()
-    return true
-  }
-
-  /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
-  async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
-    this.#stored = this.#own()?.position ?? START
-    this.reached = this.#stored
-    this.#forget()
-    // A server that was asked may not have come so far yet.
-    if (comparePositions(upTo, this.reached) <= 0) return true
-    return this.#parts.passes.catchUp(this, upTo, signal)
-  }
-
-  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): boolean {
-    // The others of a pass may be some way before it.
-    if (comparePositions(upTo, this.reached) < 0) return false
-    this.#requireNext(events, upTo)
-    const table = this.#parts.tables.table(this.name, this.version)
-    const [known, unwritten] = [this.#known, this.#unwritten]
-    const before = (key: string): JsonObject | undefined => {
-      if (unwritten.has(key)) return unwritten.get(key)
-      let row = known.get(key)
-      if (row === undefined) known.set(key, (row = table.get(key) ?? null))
-      return row ?? undefined
-    }
-    const { changes, poison } = foldBatch(this.#projection, before, events)
-    for (const [key, row] of changes) unwritten.set(key, row)
-    this.#newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
-    this.reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.reached)
-    this.#poison = poison
-    return poison !== undefined || ((isDue || unwritten.size >= MOST_ROWS) && this.reached !== this.#stored)
-  }
-
-  write(): void {
-    const table = this.#parts.tables.table(this.name, this.version)
-    table.commit(this.#unwritten, this.#stored, this.reached, this.#newest)
-  }
-
-  committed(): boolean {
-    // Most rows are not looked for soon: only those that somebody looked for stay.
-    for (const [key, row] of this.#unwritten) if (this.#known.has(key)) this.#known.set(key, row ?? null)
-    this.#unwritten = new Map()
+    const { store, tables, models } = this.#options
+    if (!this.#isOpen) for (const model of models) model.open(tables.newest()?.position ?? START)
+    this.#isOpen = true
     this.#newest = undefined
-    this.#stored = this.reached
-    if (this.#poison === undefined) return true
-    const { position, reason } = this.#poison
-    this.#problem('stopped', `cannot fold the event at position ${position}: ${reason}`)
-    return false
+    await this.#readPast(await store.head(), signal)
+    if (signal.aborted) return
+    for (const model of models) model.live()
+    this.write()
+    this.#caughtUp.resolve()
+    await this.#readOn(signal)
   }
 
-  #requireNext(events: readonly RecordedEvent[], upTo: Position): void {
-    assert(events.length <= LIMITS.projectionBatchEvents, 'a batch is within its limit', events.length)
-    let before = this.reached
-    for (const { position } of events) {
-      assert(
-        comparePositions(position, before) > 0,
-        'a fold sees each event once, in the order of the log',
-        position,
-      )
-      before = position
+  get #reached(): Position {
+    const going = this.models.filter(({ isStopped }) => !isStopped).map(({ reached }) => reached)
+    return going.length === 0 ? (this.models[0]?.reached ?? START) : going.reduce(earlier)
+  }
+
+  async #readPast(upTo: Position, signal: AbortSignal): Promise<void> {
+    const after = this.#reached
+    // A server that was asked may not have come so far yet.
+    if (comparePositions(upTo, after) <= 0) return
+    let batch: RecordedEvent[] = []
+    let pages = 0
+    const give = (to: Position): void => {
+      this.#fold(batch, to)
+      batch = []
+      if (++pages % PAST_PAGES === 0) this.write()
     }
-    assert(comparePositions(upTo, before) >= 0, 'a checkpoint is not before the events it covers', upTo)
+    const options = { after, upTo, filter: { types: this.#types }, signal }
+    // A short past is folded at once: nobody is served before that. Of a long one, callers have turns in between.
+    const onLooked = async (seen: { readonly upTo: Position }): Promise<void> => {
+      if (pages > 0) await setImmediate()
+      give(seen.upTo)
+    }
+    for await (const event of this.#options.store.readAll({ ...options, onLooked })) {
+      if (signal.aborted) return
+      batch.push(event)
+    }
+    if (!signal.aborted) give(upTo)
   }
 
-  #own(): VersionState | undefined {
-    return this.#parts.tables.states(this.name).find(({ version }) => version === this.#projection.version)
+  async #readOn(signal: AbortSignal): Promise<void> {
+    const options = { after: this.#reached, filter: { types: this.#types }, signal }
+    let unwritten = 0
+    for await (const batch of batchesOf(
+      this.#options.store.subscribe(options),
+      LIMITS.projectionBatchEvents,
+    )) {
+      const last = batch.at(-1)
+      if (signal.aborted || last === undefined) return
+      const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+      assert(events.length <= LIMITS.projectionBatchEvents, 'a batch is within its limit', events.length)
+      this.#fold(events, last.kind === 'event' ? last.event.position : last.position)
+      unwritten += events.length
+      if (unwritten >= LIVE_EVENTS) {
+        unwritten = 0
+        this.write()
+      } else void this.#writeSoon(signal)
+    }
   }
 
-  /** The version that answers while this one is built: only the one before is known to have rows that this code reads. */
-  #former(): VersionState | undefined {
-    const { version, changes } = this.#projection
-    if (changes === 'shape') return undefined
-    return this.#parts.tables
-      .states(this.name)
-      .find((state) => state.role === 'active' && state.version === version - 1)
+  #fold(events: readonly RecordedEvent[], upTo: Position): void {
+    for (const model of this.models) {
+      const wasStopped = model.isStopped
+      model.fold(events, upTo)
+      if (model.isStopped && !wasStopped) this.#options.report([model])
+    }
+    const last = events.at(-1)
+    if (last !== undefined) this.#newest = { id: last.id, position: last.position }
+    if (this.models.some(({ unwritten }) => unwritten >= MOST_ROWS)) this.write()
   }
 
-  #refreshInService(): void {
-    const active = this.#parts.tables.states(this.name).filter(({ role }) => role === 'active')
-    assert(active.length <= 1, 'a read model has one version in service', active.length)
-    this.#inService = active[0]
-    if (this.#inService !== undefined) this.#answers.resolve()
+  async #writeSoon(signal: AbortSignal): Promise<void> {
+    if (this.#isWritingSoon) return
+    this.#isWritingSoon = true
+    await this.#options.sleep(LIVE_MS, signal)
+    this.#isWritingSoon = false
+    try {
+      if (!signal.aborted) this.write()
+    } catch (error) {
+      this.#failure = error
+      this.#following.abort()
+    }
   }
+}
 
-  #problem(state: ProjectionHealth['state'], detail: string, isFull = false): void {
-    const isKnown = this.#status.state === state && this.#status.detail === detail
-    this.#status = { ...this.#status, state, detail, isFull }
-    if (!isKnown || this.#failures % TRIES_PER_REMINDER === 0) this.#parts.onProblem?.(this.health())
+interface RetryOptions extends Pick<ConsumerOptions, 'models' | 'sleep' | 'report'> {
+  readonly signal: AbortSignal
+  readonly onRetry: () => void
+}
+
+/** Does some work again where it fails for a reason that may pass: the store, or the disk. */
+async function withRetries(
+  work: () => Promise<void>,
+  { models, sleep, signal, report, onRetry }: RetryOptions,
+): Promise<void> {
+  let [failures, stood, said] = [0, '', '']
+  while (!signal.aborted) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      const reached = models.map((model) => model.reached).join()
+      // Those that advance at each try do not wait longer from try to try.
+      if (reached !== stood) failures = 0
+      const reason = reasonOf(error)
+      onRetry()
+      for (const model of models) model.failed(reason, sqliteCode(error) === SQLITE.full)
+      if (failures % TRIES_PER_REMINDER === 0 || reason !== said) report(models)
+      ;[stood, said] = [reached, reason]
+      await sleep(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
+    }
   }
 }

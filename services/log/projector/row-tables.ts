@@ -1,13 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
-import { checkpointSum, DamagedRow, rowSum, soundRow, tableName, type VersionState } from './rows-file.ts'
-import { type DamageListener, statesIn, VersionFiles } from './version-files.ts'
+import { emptyReadModelFile, isDamage, openReadModelFile } from './read-model-file.ts'
 
 /** An event, and where it stood. */
 export interface EventMark {
@@ -28,183 +27,170 @@ export interface Entry<Row extends JsonObject = JsonObject> {
   readonly row: Row
 }
 
-/** The rows of one version of one projection. */
-export interface RowTable {
-  get(key: string): JsonObject | undefined
-  range(options: RangeOptions): Entry[]
-  /** Keys and rows as text, in order of keys. */
-  entries(): IterableIterator<{ key: string; row: string }>
-  /**
-   * Changes rows and checkpoint in one transaction, or in that of `inTransaction`. `newest` is the last event they follow from. @throws ServiceError
-   * `store_locked` where the checkpoint is not at `from` any more
-   */
-  commit(
-    changes: ReadonlyMap<string, JsonObject | undefined>,
-    from: Position,
-    to: Position,
-    newest?: EventMark,
-  ): void
+/** How far a read model has come. */
+export interface ModelState {
+  /** Everything up to here is folded into its rows. */
+  readonly position: Position
+  /** Whether it has caught up with the log once, since it was begun. */
+  readonly isWhole: boolean
 }
 
-export type RowTables = ReturnType<typeof openRowTables>
+/** Rows by key that change; undefined where a row is deleted. */
+export type ChangedRows = ReadonlyMap<string, JsonObject | undefined>
 
-/** The read models of one log, held by one process. @throws ServiceError `store_locked`, `store_unavailable` */
-export function openRowTables(file: string, logId: string) {
-  let listener: DamageListener = () => undefined
-  const tables = new Map<string, RowTable>()
-  const files = new VersionFiles(file, logId, (what, only) => {
-    if (only === undefined) tables.clear()
-    else tables.delete(tableName(only.name, only.version))
-    listener(what, only)
-  })
+export interface ModelChange extends ModelState {
+  readonly name: string
+  readonly rows: ChangedRows
+}
 
-  function opened(name: string, version: number): RowTable {
-    const table = tableName(name, version)
-    const known = tables.get(table) ?? openTable(files.of(name, version).db, name, version)
-    tables.set(table, known)
+/** The rows of the read models of one log. */
+export interface RowTables {
+  /** Opens a read model, where its rows begin anew if they are those of another version. */
+  open(name: string, version: number): ModelState
+  get(name: string, key: string): JsonObject | undefined
+  range(name: string, options: RangeOptions): Entry[]
+  /** Keys and rows as text, in order of keys. */
+  entries(name: string): IterableIterator<{ readonly key: string; readonly row: string }>
+  /** Changes rows and checkpoints, all or none. `newest` is the last event that they follow from. */
+  commit(changes: readonly ModelChange[], newest?: EventMark): void
+  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
+  newest(): EventMark | undefined
+  /** Drops everything. */
+  empty(): void
+  /** Called when a damaged file was emptied: every read model is to be opened again. */
+  onEmptied(told: (why: string) => void): void
+  close(): void
+}
+
+const IN_MEMORY = ':memory:'
+
+/**
+ * The read models of one log in a file, held by one process.
+ *
+ * @throws ServiceError `store_locked`, `store_unavailable`; each method `store_unavailable` where the file was damaged
+ */
+// oxlint-disable-next-line max-lines-per-function -- the methods of one file
+export function openRowTables(file: string, logId: string): RowTables {
+  const lock = file === IN_MEMORY ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
+  let db: DatabaseSync
+  try {
+    db = openReadModelFile(file, logId)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
+  let told: (why: string) => void = () => undefined
+  const statements = new Map<string, ModelStatements>()
+  const of = (name: string): ModelStatements => {
+    const known = statements.get(name) ?? prepareModel(db, name)
+    statements.set(name, known)
     return known
   }
-
-  const guarded = <Result>(name: string, version: number, work: () => Result): Result =>
-    files.of(name, version).guarded(work)
-
-  function newest(): EventMark | undefined {
-    const marks = [...files.all()].flatMap((rows) => rows.guarded(() => newestOf(rows.db)) ?? [])
-    return marks.toSorted((one, other) => comparePositions(one.position, other.position)).at(-1)
+  function empty(): void {
+    statements.clear()
+    db.close()
+    db = emptyReadModelFile(file, logId)
   }
-
+  function guarded<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      empty()
+      told(reasonOf(error))
+      throw new ServiceError('store_unavailable', {
+        message: `the read models ${file} were damaged and are built anew: ${reasonOf(error)}`,
+        cause: error,
+      })
+    }
+  }
   return {
-    /** Called when damaged rows are thrown away: those of one version, or all. */
-    onRemade: (told: DamageListener): void => {
-      listener = told
+    open: (name, version) => guarded(() => openModel(db, name, version)),
+    get: (name, key) => guarded(() => parsed(of(name).select.get(key)?.['row'])),
+    range: (name, options) => guarded(() => rangeOf(of(name), options)),
+    entries: (name) => of(name).all.iterate() as ReturnType<RowTables['entries']>,
+    commit: (changes, newest) =>
+      guarded(() =>
+        transaction(db, () => {
+          for (const change of changes) of(change.name).write(change)
+          if (newest === undefined || !isNewer(db, newest)) return
+          const saw = 'INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)'
+          db.prepare(saw).run(newest.id, newest.position)
+        }),
+      ),
+    newest: () => guarded(() => newestOf(db)),
+    empty,
+    onEmptied(listener) {
+      told = listener
     },
-    states: (name: string): VersionState[] => files.states(name),
-    /** Begins a version with no rows; one that is built beside another has a file of its own. */
-    create(name: string, version: number, role: VersionState['role']): void {
-      tables.delete(tableName(name, version))
-      files.create(name, version, role)
+    close() {
+      db.close()
+      lock?.release()
     },
-    table(name: string, version: number): RowTable {
-      guarded(name, version, () => opened(name, version))
-      return {
-        get: (key) => guarded(name, version, () => opened(name, version).get(key)),
-        range: (options) => guarded(name, version, () => opened(name, version).range(options)),
-        *entries() {
-          const rows = opened(name, version).entries()
-          for (;;) {
-            const next = guarded(name, version, () => rows.next())
-            if (next.done === true) return
-            yield next.value
-          }
-        },
-        commit: (...commit) => guarded(name, version, () => opened(name, version).commit(...commit)),
-      }
-    },
-    /** The file of a version, the same for all that lie in it. */
-    fileOf: (name: string, version: number): unknown => files.of(name, version),
-    /** Commits changes of versions that lie in the file of this one, all or none. */
-    inTransaction: (name: string, version: number, work: () => void): void =>
-      files.of(name, version).change(work),
-    activate: (name: string, version: number): void => files.activate(name, version),
-    /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
-    newest,
-    /**
-     * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
-     * there is the log known to be the same.
-     */
-    standOnNewest(): void {
-      const position = newest()?.position ?? START
-      for (const rows of files.all()) rows.guarded(() => standOn(rows.db, position))
-    },
-    /** Drops everything. */
-    empty(): void {
-      tables.clear()
-      files.empty()
-    },
-    close: (): void => files.close(),
   }
 }
 
-export const newestOf = (db: DatabaseSync): EventMark | undefined =>
+const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
 
-function standOn(db: DatabaseSync, position: Position): void {
-  const setBack = db.prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
-  for (const { name, version, position: reached } of statesIn(db))
-    if (comparePositions(reached, position) > 0)
-      setBack.run(position, checkpointSum(name, version, position), name, version)
-}
+const isNewer = (db: DatabaseSync, { position }: EventMark): boolean =>
+  comparePositions(position, newestOf(db)?.position ?? START) > 0
 
-function openTable(db: DatabaseSync, name: string, version: number): RowTable {
-  const table = tableName(name, version)
-  const columns = db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?')
-  if (columns.get(table, 'sum') === undefined) throw new DamagedRow(`${table} is not what was made`)
-  const select = db.prepare(`SELECT key, row, sum FROM ${table} WHERE key = ?`)
-  const upsert = db.prepare(
-    `INSERT INTO ${table} (key, row, sum) VALUES (?, ?, ?)
-     ON CONFLICT (key) DO UPDATE SET row = excluded.row, sum = excluded.sum`,
-  )
+type ModelStatements = ReturnType<typeof prepareModel>
+
+function prepareModel(db: DatabaseSync, name: string) {
+  const table = tableName(name)
+  const checkpoint = db.prepare('UPDATE model SET position = ?, is_whole = ? WHERE name = ?')
+  const upsert = db.prepare(`INSERT OR REPLACE INTO ${table} (key, row) VALUES (?, ?)`)
   const remove = db.prepare(`DELETE FROM ${table} WHERE key = ?`)
-  const checkpoint = db.prepare(
-    'UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ? AND position = ?',
-  )
-  const newestSeen = db.prepare('SELECT id, position FROM newest')
-  const saw = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
-  const ranges: Record<'forwards' | 'backwards', StatementSync> = {
-    forwards: db.prepare(
-      `SELECT key, row, sum FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
-    ),
-    backwards: db.prepare(
-      `SELECT key, row, sum FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC ${LIMIT_PARAMETER}`,
-    ),
-  }
+  const range = (isBeyond: string, order: string): StatementSync =>
+    db.prepare(
+      `SELECT key, row FROM ${table} WHERE key ${isBeyond} ? AND key >= ? AND key < ? ORDER BY key ${order} ${LIMIT_PARAMETER}`,
+    )
   return {
-    get(key) {
-      const found = select.get(key) as Parameters<typeof soundRow>[0] | undefined
-      return found === undefined ? undefined : soundRow(found)
-    },
-    range({ prefix = '', after, direction = 'forwards', limit }) {
-      const beyond = `${prefix}\u{10FFFF}`
-      const from = after ?? (direction === 'forwards' ? '' : beyond)
-      const rows = ranges[direction].all(from, prefix, beyond, Math.min(limit, LIMITS.rowsPerPage))
-      return (rows as Parameters<typeof soundRow>[0][]).map((row) => ({ key: row.key, row: soundRow(row) }))
-    },
-    entries: () =>
-      db.prepare(`SELECT key, row FROM ${table} ORDER BY key`).iterate() as IterableIterator<{
-        key: string
-        row: string
-      }>,
-    commit(changes, from, to, newest) {
-      assert(comparePositions(to, from) >= 0, 'a checkpoint only rises', to)
-      assert(
-        newest === undefined || comparePositions(newest.position, to) <= 0,
-        'a checkpoint covers what was folded',
-        to,
-      )
-      const change = (): void => {
-        const sum = checkpointSum(name, version, to)
-        if (checkpoint.run(to, sum, name, version, from).changes === 0) throw movedError(name, from)
-        // What it follows from is written down with it.
-        const before = newestSeen.get() as EventMark | undefined
-        if (newest !== undefined && comparePositions(newest.position, before?.position ?? START) > 0)
-          saw.run(newest.id, newest.position)
-        // In the order of their keys, neighbours share a page while it is at hand.
-        for (const key of [...changes.keys()].toSorted()) {
-          const row = changes.get(key)
-          if (row === undefined) remove.run(key)
-          else {
-            const text = JSON.stringify(row)
-            upsert.run(key, text, rowSum(key, text))
-          }
-        }
+    select: db.prepare(`SELECT row FROM ${table} WHERE key = ?`),
+    all: db.prepare(`SELECT key, row FROM ${table} ORDER BY key`),
+    forwards: range('>', 'ASC'),
+    backwards: range('<', 'DESC'),
+    write({ rows, position, isWhole }: ModelChange): void {
+      checkpoint.run(position, Number(isWhole), name)
+      // In the order of their keys, neighbours share a page while it is at hand.
+      for (const key of [...rows.keys()].toSorted()) {
+        const row = rows.get(key)
+        if (row === undefined) remove.run(key)
+        else upsert.run(key, JSON.stringify(row))
       }
-      if (db.isTransaction) change()
-      else transaction(db, change)
     },
   }
 }
 
-const movedError = (name: string, from: Position): ServiceError =>
-  new ServiceError('store_locked', {
-    message: `the checkpoint of projection ${name} is not at ${from} any more: something else folds into the same file`,
+function openModel(db: DatabaseSync, name: string, version: number): ModelState {
+  const found = db.prepare('SELECT version, position, is_whole FROM model WHERE name = ?').get(name)
+  if (found?.['version'] === version)
+    return { position: String(found['position']), isWhole: found['is_whole'] === 1 }
+  transaction(db, () => {
+    db.exec(`DROP TABLE IF EXISTS ${tableName(name)};
+      CREATE TABLE ${tableName(name)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID;`)
+    const begin = 'INSERT OR REPLACE INTO model (name, version, position, is_whole) VALUES (?, ?, ?, 0)'
+    db.prepare(begin).run(name, version, START)
   })
+  return { position: START, isWhole: false }
+}
+
+function rangeOf(
+  model: ModelStatements,
+  { prefix = '', after, direction = 'forwards', limit }: RangeOptions,
+): Entry[] {
+  const beyond = `${prefix}\u{10FFFF}`
+  const from = after ?? (direction === 'forwards' ? '' : beyond)
+  const rows = model[direction].all(from, prefix, beyond, Math.min(limit, LIMITS.rowsPerPage))
+  return rows.map(({ key, row }) => ({ key: String(key), row: parsed(row) as JsonObject }))
+}
+
+const parsed = (row: unknown): JsonObject | undefined =>
+  row === undefined ? undefined : (JSON.parse(row as string) as JsonObject)
+
+function tableName(name: string): string {
+  if (!/^[a-z][a-z_]{0,40}$/.test(name)) throw new TypeError(`projection ${name} cannot name a table`)
+  return `row_${name}`
+}

@@ -69,7 +69,6 @@ const NOTHING: PayerTotals = {
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
   version: 7,
-  changes: 'shape',
   events: [
     'PaymentClaimed',
     'SettlementRequested',

@@ -38,7 +38,6 @@ export const tileKey = (level: number, tile: number): string => `tile/${level}/$
 export const transparencyTree: RecordedProjection<TreeRow> = {
   name: 'transparency_tree',
   version: 1,
-  changes: 'nothing',
   events: ENTRY_TYPES,
   needs: 'recorded',
   fold(rows, event) {

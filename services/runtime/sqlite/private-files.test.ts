@@ -43,7 +43,7 @@ describe('files of the store', () => {
     const store = await openEmbeddedStore({ directory: folder, now: Date.now })
     const tables = openRowTables(join(folder, 'projections.db'), 'a log')
     await store.append('s', [anEvent()], { expected: 'any' })
-    tables.create('some', 1, 'active')
+    tables.open('some', 1)
     // While they are open, what SQLite keeps beside them is there too.
     expect(exposedIn(folder)).toEqual([])
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(['events.db-wal', 'projections.db-wal']))

@@ -36,7 +36,6 @@ export const subscriptionRowKey = (subscriptionId: string): string =>
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
   version: 6,
-  changes: 'shape',
   events: SUBSCRIPTION_EVENTS,
   fold(rows, event) {
     if (!('subscriptionId' in event.data)) return

@@ -1,0 +1,208 @@
+import { assert } from '../../../contracts/assert.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { comparePositions, earlier, type Position, START } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { foldBatch } from './fold-batch.ts'
+import type { Entry, EventMark, ModelChange, RangeOptions, RowTables } from './row-tables.ts'
+
+export interface ProjectionHealth {
+  readonly name: string
+  readonly version: number
+  /**
+   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now, `stopped` met an event
+   * it cannot fold.
+   */
+  readonly state: 'building' | 'live' | 'retrying' | 'stopped'
+  /** Everything up to here is folded. */
+  readonly position: Position
+  /** Whether it answers: it has caught up with the log once since it was begun, in this process or before. */
+  readonly isWhole: boolean
+  /** Whether it has caught up with the log once, in this process. */
+  readonly hasBeenLive: boolean
+  /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
+  readonly retries: number
+  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
+  readonly lostEvent?: EventMark | undefined
+  /** Whether it stands still because its disk is full. */
+  readonly isFull?: boolean
+  readonly detail?: string
+}
+
+/** Answers questions from the rows of a projection. */
+export interface ProjectionReader<Row extends JsonObject> {
+  /** @throws ServiceError `store_unavailable` while it is built */
+  get(key: string): Row | undefined
+  range(options: RangeOptions): Entry<Row>[]
+  /** How far this one has come; the others are not looked at. */
+  health(): ProjectionHealth
+}
+
+/** Rows that are kept in memory. */
+const KNOWN_ROWS = 1_000
+
+/** The rows of one projection: those in the table, and those that were folded since they were written last. */
+export class ReadModel {
+  readonly projection: Projection
+  readonly types: ReadonlySet<string>
+  readonly #tables: RowTables
+  /** Rows as they are in the table, null where there is none: events that follow one another change the same few. */
+  readonly #known = new RecentMap<string, JsonObject | null>(KNOWN_ROWS)
+  #unwritten = new Map<string, JsonObject | undefined>()
+  #isWhole = false
+  #isStoredWhole = false
+  #isOpen = false
+  #reached: Position = START
+  #stored: Position = START
+  #hasBeenLive = false
+  #status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull'> = { state: 'building' }
+
+  constructor(projection: Projection, tables: RowTables) {
+    this.projection = projection
+    this.types = new Set(projection.events)
+    this.#tables = tables
+  }
+
+  get reached(): Position {
+    return this.#reached
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  get isStopped(): boolean {
+    return this.#status.state === 'stopped'
+  }
+
+  /** Rows that wait to be written. */
+  get unwritten(): number {
+    return this.#unwritten.size
+  }
+
+  health(): Omit<ProjectionHealth, 'retries'> {
+    const { name, version } = this.projection
+    const stands = { position: this.#reached, isWhole: this.#isWhole, hasBeenLive: this.#hasBeenLive }
+    return { name, version, ...stands, ...this.#status }
+  }
+
+  /** Goes on from its rows in the table. @param most position of the newest event that is known to be in the log */
+  open(most: Position): void {
+    const { position, isWhole } = this.#tables.open(this.projection.name, this.projection.version)
+    this.#known.clear()
+    this.#unwritten = new Map()
+    this.#stored = this.#reached = earlier(position, most)
+    this.#isWhole = this.#isStoredWhole = isWhole
+    this.#isOpen = true
+  }
+
+  /** Its rows are gone. */
+  lose(): void {
+    this.#isOpen = false
+    this.#isWhole = false
+    this.#hasBeenLive = false
+    this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
+  }
+
+  /** It has caught up with the log. */
+  live(): void {
+    if (this.isStopped) return
+    this.#isWhole = true
+    this.#hasBeenLive = true
+    this.#status = { state: 'live' }
+  }
+
+  failed(detail: string, isFull: boolean): void {
+    if (!this.isStopped) this.#status = { state: 'retrying', detail, isFull }
+  }
+
+  /** A row. Most of those that are decided on were folded lately, and are at hand. */
+  get(key: string): JsonObject | undefined {
+    this.#requireWhole()
+    if (this.#unwritten.has(key)) return this.#unwritten.get(key)
+    return this.#known.get(key) ?? this.#tables.get(this.projection.name, key)
+  }
+
+  /** Rows in the table, in order of keys. */
+  range(options: RangeOptions): Entry[] {
+    this.#requireWhole()
+    return this.#tables.range(this.projection.name, options)
+  }
+
+  /** Folds the events that come next, up to a position; stops before one that cannot be folded. */
+  fold(events: readonly RecordedEvent[], upTo: Position): void {
+    if (this.isStopped || comparePositions(upTo, this.#reached) <= 0) return
+    const next = events.filter(
+      ({ type, position }) => this.types.has(type) && comparePositions(position, this.#reached) > 0,
+    )
+    requireOrder(next, this.#reached, upTo)
+    const { name } = this.projection
+    const before = (key: string): JsonObject | undefined => {
+      if (this.#unwritten.has(key)) return this.#unwritten.get(key)
+      let row = this.#known.get(key)
+      if (row === undefined) this.#known.set(key, (row = this.#tables.get(name, key) ?? null))
+      return row ?? undefined
+    }
+    const { changes, poison } = foldBatch(this.projection, before, next)
+    for (const [key, row] of changes) this.#unwritten.set(key, row)
+    if (poison === undefined) this.#reached = upTo
+    else {
+      this.#reached = next[poison.folded - 1]?.position ?? this.#reached
+      const detail = `cannot fold the event at position ${poison.position}: ${poison.reason}`
+      this.#status = { state: 'stopped', detail }
+    }
+  }
+
+  /** What was folded since it was written last; undefined where nothing was. */
+  change(): ModelChange | undefined {
+    const isStored = this.#reached === this.#stored && this.#isWhole === this.#isStoredWhole
+    if (!this.#isOpen || isStored) return undefined
+    const { projection, isWhole } = this
+    return { name: projection.name, rows: this.#unwritten, position: this.#reached, isWhole }
+  }
+
+  written(): void {
+    // Most rows are not looked for soon: only those that somebody looked for stay.
+    for (const [key, row] of this.#unwritten) if (this.#known.has(key)) this.#known.set(key, row ?? null)
+    this.#unwritten = new Map()
+    this.#stored = this.#reached
+    this.#isStoredWhole = this.#isWhole
+  }
+
+  #requireWhole(): void {
+    if (this.#isWhole && this.#isOpen) return
+    const { state, detail } = this.#status
+    const why = !this.#isOpen
+      ? 'was not opened yet'
+      : state === 'stopped'
+        ? `has stopped: ${detail}`
+        : `is being built, and has come to position ${this.#reached}`
+    throw new ServiceError('store_unavailable', { message: `The read model ${this.projection.name} ${why}.` })
+  }
+}
+
+function requireOrder(events: readonly RecordedEvent[], reached: Position, upTo: Position): void {
+  let before = reached
+  for (const { position } of events) {
+    const isNext = comparePositions(position, before) > 0
+    assert(isNext, 'a fold sees each event once, in the order of the log', position)
+    before = position
+  }
+  assert(comparePositions(upTo, before) >= 0, 'a checkpoint is not before the events it covers', upTo)
+}
+
+/** A range also holds what was folded and not written: that is written before. */
+export function writtenRange(model: ReadModel, write: () => void, options: RangeOptions): Entry[] {
+  if (model.isWhole && model.unwritten > 0) {
+    try {
+      write()
+    } catch (cause) {
+      const { name } = model.projection
+      const message = `The rows of the read model ${name} cannot be written: ${reasonOf(cause)}`
+      throw new ServiceError('store_unavailable', { message, cause })
+    }
+  }
+  return model.range(options)
+}
