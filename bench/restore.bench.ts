@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, copyFileSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openFolderStorage } from '../services/log/backup/folder-storage.ts'
+import { restoreBackup } from '../services/log/backup/restore-backup.ts'
+import { takeBackup } from '../services/log/backup/take-backup.ts'
 import { buildLog } from '../services/log/embedded/build-log.ts'
 import { logFile } from '../services/log/embedded/embedded-store.ts'
 import type { StoredRow } from '../services/log/embedded/stored-row.ts'
 import { openStoredRows } from '../services/log/embedded/stored-rows.ts'
-import { openFolderPlace } from '../services/log-operations/backup/folder-place.ts'
-import { restoreBackup } from '../services/log-operations/backup/restore-backup.ts'
-import { takeBackup } from '../services/log-operations/backup/take-backup.ts'
 import { timedUuidV8, uuidV8 } from '../services/runtime/ids/uuid.ts'
 import { print, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
@@ -57,14 +57,13 @@ function fill(): void {
   build.finish()
 }
 
-const KEYS = { known: [Buffer.alloc(32, 1)], used: 0 }
+const KEY = Buffer.alloc(32, 1)
 
 async function restore(): Promise<void> {
   await restoreBackup({
-    place: openFolderPlace(join(directory, 'backup')),
+    storage: openFolderStorage(join(directory, 'backup')),
     directory: join(directory, 'restored'),
-    keys: KEYS,
-    upTo: undefined,
+    key: KEY,
     erased: new Set(),
     accept: onProgress,
     inspect: onProgress,
@@ -76,8 +75,8 @@ async function restore(): Promise<void> {
 
 async function backUp(): Promise<void> {
   const rows = openStoredRows(logFile(directory))
-  const place = openFolderPlace(join(directory, 'backup'))
-  await takeBackup({ rows, place, keys: KEYS, now: Date.now, signal, onProgress })
+  const storage = openFolderStorage(join(directory, 'backup'))
+  await takeBackup({ rows, storage, key: KEY, now: Date.now, signal, onProgress })
   rows.close()
 }
 

@@ -54,13 +54,6 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Restore from another backup, or up to the position that the message names; take a new backup to a new address.',
   },
-  backup_unverified: {
-    status: 503,
-    exitCode: 21,
-    message: 'Nobody can tell who wrote the backup.',
-    nextStep:
-      'Run the command where the sealing key of the log is (SEALING_KEY, or sealing.key in the folder of the market). Say --unverified where you know from elsewhere that nobody changed the backup.',
-  },
   backup_unreachable: {
     status: 503,
     exitCode: 20,

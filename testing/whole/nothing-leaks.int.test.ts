@@ -143,7 +143,8 @@ function startMailServer(): Promise<SMTPServer> {
 /** Settings of every service here. */
 const common = () => ({
   LOG_LEVEL: 'trace',
-  COINS: 'BTC',
+  // So many that one of them calls within a minute of the market.
+  COINS: 'BTC,ETH,SOL,XRP,DOGE,ADA,AVAX,LINK',
   TIMEFRAMES: '1m,3m,1h',
   MARKET_SPEED: '120',
   TRUST_PROXY: '1',

@@ -59,8 +59,8 @@ async function sh(script: string): Promise<void> {
 test('each shell block on backup, restore and upgrading works as it stands, one after the other', async () => {
   const service = await startServiceProcess({ TIMEFRAMES: '1h' }, { dataDirectory: join(folder, 'data') })
   const [backup = '', ...others] = [
-    ...blocksOf('backup.md'),
     ...blocksOf('running.md', 'Which files do I back up, and how do I restore them?'),
+    ...blocksOf('backup.md'),
     ...blocksOf('upgrading.md'),
   ]
   await sh(backup)

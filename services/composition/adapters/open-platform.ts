@@ -10,7 +10,6 @@ import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { guardLog, type LogGuard } from '../../log/guard-log.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
-import type { BackupKeys } from '../../log-operations/backup/signature.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
@@ -131,9 +130,20 @@ function secretFor(
   return deriveKey(sealingKey, `${purpose} of a ${MARKET} market`)
 }
 
-/** Keys that sign backups; undefined where the sealing key is not at hand. It makes none. */
-export const backupKeysOf = (settings: KeySettings, directory: string): BackupKeys | undefined =>
-  hasSealingKey(settings, directory) ? secretsFor(settings, directory, 'backups') : undefined
+/**
+ * The key that signs backups: of the newest sealing key. It makes none.
+ *
+ * @throws ServiceError `config_invalid` where the sealing key is not here
+ */
+export function backupKeyOf(settings: KeySettings, directory: string): Uint8Array {
+  requireKeyOfLog(settings, directory)
+  if (!hasSealingKey(settings, directory))
+    throw new ServiceError('config_invalid', {
+      message: `the sealing key is not here, and without it nobody can tell who wrote a backup: put it at ${join(directory, 'sealing.key')}, or set SEALING_KEY`,
+    })
+  const { known, used } = secretsFor(settings, directory, 'backups')
+  return known[used] as Uint8Array
+}
 
 const hasSealingKey = ({ SEALING_KEY }: KeySettings, directory: string): boolean =>
   SEALING_KEY !== undefined || existsSync(join(directory, 'sealing.key'))

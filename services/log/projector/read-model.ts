@@ -155,7 +155,7 @@ export class ReadModel {
     }
   }
 
-  /** What was folded since it was written last; undefined where nothing was. */
+  /** Changes since the last write; undefined where there are none. */
   change(): ModelChange | undefined {
     const isStored = this.#reached === this.#stored && this.#isWhole === this.#isStoredWhole
     if (!this.#isOpen || isStored) return undefined

@@ -71,7 +71,7 @@ export async function heldOf(
   return `Your account has made its ${most} deliveries of this ${window}: what is left waits, and goes on at ${isoTime(until)}.`
 }
 
-/** What an owner is told of turns at a shared host, where its newest delivery has waited long for one. */
+/** The sentence for an owner whose newest delivery has waited long for its turn at a shared host. */
 export function hostWaitOf({ deliveries, origin, at }: SubscriptionView): string[] {
   const { hostWaitMs, lastAttemptAt } = deliveries
   if (hostWaitMs < LONG_HOST_WAIT_MS || at - (lastAttemptAt ?? 0) > HOST_WAIT_IS_NEWS_MS) return []

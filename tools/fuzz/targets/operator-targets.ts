@@ -1,14 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { loadCommands } from '../../../services/cli/commands.ts'
 import { findCommand, readCommandLine } from '../../../services/cli/run-command.ts'
 import { createModel } from '../../../services/engine/model/verdict-model.ts'
 import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
+import { type Manifest, parseManifest, signedText } from '../../../services/log/backup/manifest.ts'
+import { unpackSegment } from '../../../services/log/backup/segment.ts'
 import { rowsOf } from '../../../services/log/embedded/stored-row.ts'
-import { parseManifest } from '../../../services/log-operations/backup/manifest.ts'
-import { readS3Credentials } from '../../../services/log-operations/backup/s3-credentials.ts'
-import { sha256Of, unpackSegment } from '../../../services/log-operations/backup/segment.ts'
 import { loadLogKeys } from '../../../services/proof/signing/log-keys.ts'
 import { readSettings } from '../../../services/runtime/config/read-settings.ts'
 import { SETTINGS, type SettingName } from '../../../services/runtime/config/settings.ts'
@@ -27,17 +24,7 @@ const MODEL = JSON.parse(
 ) as object
 
 /** Runs with a file of this content, in a folder of its own. */
-function withFile<Result>(content: Buffer, use: (file: string) => Result): Result {
-  const folder = mkdtempSync(join(tmpdir(), 'fuzz-'))
-  try {
-    const file = join(folder, 'file')
-    writeFileSync(file, content)
-    return use(file)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
+const KEY = Buffer.alloc(32, 1)
 const isSecret = (name: SettingName): boolean =>
   (SETTINGS[name] as { readonly isSecret?: boolean }).isSecret === true
 const settingsOf = (input: Buffer): Record<string, string> =>
@@ -82,11 +69,6 @@ export const OPERATOR_TARGETS: readonly Target[] = [
     isSecret: true,
   },
   {
-    name: 's3-credentials',
-    read: (input) => withFile(input, (file) => readS3Credentials({ AWS_PROFILE: 'default' }, file)),
-    isSecret: true,
-  },
-  {
     name: 'model',
     read: (input) => createModel({ ...MODEL, ...objectOf(input) }),
     refusesBy: ['SyntaxError'],
@@ -95,8 +77,8 @@ export const OPERATOR_TARGETS: readonly Target[] = [
     name: 'manifest',
     read(input) {
       const manifest = objectOf(input)
-      // With the hash that it is to have: without it nothing behind the hash would be reached.
-      parseManifest(JSON.stringify({ sha256: sha256Of(JSON.stringify(manifest)), manifest }), undefined)
+      // Signed: without that nothing behind the signature would be reached.
+      parseManifest(signedText(manifest as unknown as Manifest, KEY), KEY)
     },
     refusesBy: ['SyntaxError'],
   },

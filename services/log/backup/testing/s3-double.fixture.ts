@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type S3Credentials, signedHeaders } from '../s3-signature.ts'
+import { AwsV4Signer } from 'aws4fetch'
+import type { S3Credentials } from '../s3-storage.ts'
 
 interface Stored {
   readonly body: Buffer
@@ -74,7 +75,7 @@ export async function startS3Double(options: {
       const said = refuse(301, 'PermanentRedirect')
       return { ...said, headers: { 'x-amz-bucket-region': faults.movedTo, location: endpoint } }
     }
-    const refusal = signatureFault(request, url, body)
+    const refusal = await signatureFault(request, url, body)
     if (refusal === 'AuthorizationHeaderMalformed')
       return refuse(400, refusal, `<Region>${options.region}</Region>`)
     if (refusal !== undefined) return refuse(403, refusal)
@@ -115,29 +116,37 @@ export async function startS3Double(options: {
     return isMet ? undefined : refuse(412, 'PreconditionFailed')
   }
 
-  function signatureFault(request: IncomingMessage, url: URL, body: Buffer): string | undefined {
+  async function signatureFault(
+    request: IncomingMessage,
+    url: URL,
+    body: Buffer,
+  ): Promise<string | undefined> {
     const {
       authorization = '',
       'x-amz-content-sha256': payloadSha256 = '',
-      'x-amz-date': date = '',
+      'x-amz-date': datetime = '',
     } = request.headers as Record<string, string | undefined>
     if (createHash('sha256').update(body).digest('hex') !== payloadSha256) return 'XAmzContentSHA256Mismatch'
     const [, keyId, region] = /Credential=([^/]*)\/\d+\/([^/]*)\//.exec(authorization) ?? []
     if (region !== options.region) return 'AuthorizationHeaderMalformed'
-    if (keyId !== options.credentials.keyId) return 'InvalidAccessKeyId'
-    const names = (/SignedHeaders=([^,]*)/.exec(authorization)?.[1] ?? '').split(';')
-    const unsigned = new Set(['host', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token'])
-    const headers = Object.fromEntries(
-      names.filter((name) => !unsigned.has(name)).map((name) => [name, String(request.headers[name])]),
-    )
-    const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+    if (keyId !== options.credentials.accessKeyId) return 'InvalidAccessKeyId'
+    const at = Date.parse(datetime.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
     if (!(Math.abs(at - clock()) < 900_000)) return 'RequestTimeTooSkewed'
-    const expected = signedHeaders(
-      { method: request.method ?? '', url, headers, payloadSha256 },
-      options.credentials,
-      { region: options.region, at },
-    )
-    return expected.authorization === authorization ? undefined : 'SignatureDoesNotMatch'
+    const names = (/SignedHeaders=([^,]*)/.exec(authorization)?.[1] ?? '').split(';')
+    const made = new Set(['host', 'x-amz-date', 'x-amz-security-token'])
+    const headers = names
+      .filter((name) => !made.has(name))
+      .map((name) => [name, String(request.headers[name])])
+    const signer = new AwsV4Signer({
+      ...options.credentials,
+      method: request.method ?? '',
+      url: url.href,
+      headers: headers as [string, string][],
+      service: 's3',
+      region,
+      datetime,
+    })
+    return (await signer.authHeader()) === authorization ? undefined : 'SignatureDoesNotMatch'
   }
 
   function list(url: URL): Said {
@@ -146,7 +155,12 @@ export async function startS3Double(options: {
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > from).toSorted()
     const page = keys.slice(0, faults.pageKeys)
     const more = keys.length > page.length
-    const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
+    const contents = page
+      .map((key) => {
+        const at = new Date(objects.get(key)?.modified ?? 0).toISOString()
+        return `<Contents><Key>${key}</Key><LastModified>${at}</LastModified></Contents>`
+      })
+      .join('')
     const token = faults.nextPage ?? (more ? page.at(-1) : undefined)
     const next = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`
     return { status: 200, body: `<ListBucketResult>${contents}${next}</ListBucketResult>` }

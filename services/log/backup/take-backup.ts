@@ -4,8 +4,9 @@ import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { eventOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
-import type { StoredRows } from '../../log/embedded/stored-rows.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { eventOf, type StoredRow, textOf } from '../embedded/stored-row.ts'
+import type { StoredRows } from '../embedded/stored-rows.ts'
 import {
   hashOf,
   MANIFEST_NAME,
@@ -14,14 +15,14 @@ import {
   requireSameLog,
   signedText,
 } from './manifest.ts'
-import type { BackupPlace, PlaceLock } from './place.ts'
-import { chained, damaged, packSegment, sha256Of, unpackSegment } from './segment.ts'
-import type { BackupKeys } from './signature.ts'
+import { chained, packSegment, unpackSegment } from './segment.ts'
+import type { BackupStorage } from './storage.ts'
 
 export interface BackupOptions {
   readonly rows: StoredRows
-  readonly place: BackupPlace
-  readonly keys: BackupKeys
+  readonly storage: BackupStorage
+  /** It signs the manifest. */
+  readonly key: Uint8Array
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
   readonly signal: AbortSignal
@@ -51,43 +52,43 @@ const BESIDES_BYTES = 150
 /** How often the manifest names what was added: what a run that ends in between has to do again. */
 const NAMED_EVERY_MS = 30_000
 
-/**
- * Copies to a place what it lacks of a log, up to the newest event at the start. Each part is read back before the
- * manifest names it: a run that ends at any moment leaves a whole backup, and the next continues it. @throws
- * ServiceError `store_locked`, `store_mismatch`, `store_full`, `backup_unreachable`, `backup_damaged`
- */
-export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
-  const lock = await options.place.lock()
-  try {
-    return await copy(options, lock)
-  } finally {
-    await lock.release()
-  }
+/** A file that no manifest names may be of a run that goes on; after so long it is not. */
+const LEFT_MS = DAY_MS
+
+/** The manifest as it was read or written last. */
+interface Begun {
+  readonly manifest: Manifest
+  readonly version: string | undefined
 }
 
-async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResult> {
-  const { rows, place, now, signal } = options
+/**
+ * Copies to a storage what it lacks of a log, up to the newest event at the start. Each part is read back before the
+ * manifest names it: a run that ends at any moment leaves a whole backup, and the next continues it. Of two runs at once,
+ * the one that writes the manifest second ends. @throws ServiceError `store_locked`, `store_mismatch`, `store_full`,
+ * `backup_unreachable`, `backup_damaged`
+ */
+export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
+  const { rows, now, signal } = options
   const head = rows.head()
-  let manifest = await begin(options)
-  const before = manifest
+  let begun = await begin(options)
+  const before = begun.manifest.segments.length
   let namedAt = now()
-  for (let from = manifest.head; from < head; from = manifest.head) {
+  for (let from = begun.manifest.head; from < head; from = begun.manifest.head) {
     if (signal.aborted) break
     const taken = takeSegment(options, from, head)
-    assert(taken.first === manifest.head + 1, 'segments of a backup join without a hole', taken.first)
+    assert(taken.first === from + 1, 'segments of a backup join without a hole', taken.first)
     assert(taken.last >= taken.first && taken.last <= head, 'a segment of a backup advances', taken.last)
-    manifest = await addSegment(options, manifest, taken)
-    await lock.renew()
-    options.onProgress({ position: manifest.head, head })
+    begun = { ...begun, manifest: await addSegment(options, begun.manifest, taken) }
+    options.onProgress({ position: taken.last, head })
     if (now() - namedAt > NAMED_EVERY_MS) {
-      manifest = await writeManifest(options, manifest)
+      begun = await writeManifest(options, begun)
       namedAt = now()
     }
   }
+  const { manifest } = await writeManifest(options, begun)
   assert(signal.aborted || manifest.head >= head, 'a backup goes as far as the log did', manifest.head)
-  manifest = await writeManifest(options, manifest)
-  await removeOthers(place, manifest)
-  const segments = manifest.segments.slice(before.segments.length)
+  await removeLeft(options, manifest)
+  const segments = manifest.segments.slice(before)
   return {
     manifest,
     segments: segments.length,
@@ -97,45 +98,32 @@ async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResu
 }
 
 /** The manifest that is there already, or the beginning of a new one. */
-async function begin({ rows, place, keys, now, signal }: BackupOptions): Promise<Manifest> {
+async function begin({ rows, storage, key, now }: BackupOptions): Promise<Begun> {
   const first = rows.find(STORE_IDENTITY_STREAM, 0)
-  if (first === undefined)
-    throw new ServiceError('store_mismatch', { message: 'the log does not say whose it is: it is empty' })
-  const identity = decodeEvent(recordedOf(first))
-  if (identity.type !== 'LogBegun')
+  const identity = first && decodeEvent(recordedOf(first))
+  if (first === undefined || identity?.type !== 'LogBegun')
     throw new ServiceError('store_mismatch', {
-      message: 'the first event of the log is not one of this service',
+      message: 'the log is empty, or its first event is not one of this service',
     })
   const logId = first[5]
-  const text = await place.get(MANIFEST_NAME)
-  if (text === undefined) {
+  const stored = await storage.get(MANIFEST_NAME)
+  if (stored === undefined) {
+    const { market } = identity.data
     const takenAt = new Date(now()).toISOString()
-    return { format: 1, logId, market: identity.data.market, head: 0, segments: [], keys: null, takenAt }
+    const manifest: Manifest = { format: 2, logId, market, head: 0, segments: [], keys: null, takenAt }
+    return { manifest, version: undefined }
   }
-  const { manifest, authenticity } = parseManifest(text.toString('utf8'), keys)
-  requireSameLog(manifest, logId, place.description)
+  const manifest = parseManifest(stored.body.toString('utf8'), key)
+  requireSameLog(manifest, logId, storage.description)
   const last = manifest.segments.at(-1)
   const there = last && rows.at(last.last)
   if (last !== undefined && there?.[5] !== last.lastId) {
     throw new ServiceError('store_mismatch', {
-      message: `the log was set back: the backup in ${place.description} goes up to position ${last.last}, and what stands there now is ${there === undefined ? 'nothing' : 'another event'}`,
+      message: `the log was set back: the backup in ${storage.description} goes up to position ${last.last}, and what stands there now is ${there === undefined ? 'nothing' : 'another event'}`,
       nextStep: 'Begin a new backup at another address; keep this one as long as you may need what is in it.',
     })
   }
-  if (authenticity !== 'authentic') requireOfLog(rows, manifest, signal)
-  return manifest
-}
-
-/**
- * A manifest without a signature, or with one of a key that was replaced, is compared with the log before it is signed. So
- * backups of former releases come by their signature.
- */
-function requireOfLog(rows: StoredRows, { segments }: Manifest, signal: AbortSignal): void {
-  for (const segment of segments) {
-    signal.throwIfAborted()
-    const text = textOf(rows.page(segment.first - 1, segment.last, Number.MAX_SAFE_INTEGER))
-    if (sha256Of(text) !== segment.sha256) throw damaged(segment, 'its events are not those of the log')
-  }
+  return { manifest, version: stored.version }
 }
 
 interface TakenSegment {
@@ -167,7 +155,7 @@ function takeSegment(
 }
 
 async function addSegment(
-  { rows, place }: BackupOptions,
+  { rows, storage }: BackupOptions,
   manifest: Manifest,
   taken: TakenSegment,
 ): Promise<Manifest> {
@@ -182,7 +170,7 @@ async function addSegment(
   )
   const range = [taken.first, taken.last].map((at) => String(at).padStart(12, '0')).join('-')
   const name = `log/${range}-${sha256.slice(0, 16)}.zst`
-  await putChecked(place, name, packed)
+  await putChecked(storage, name, packed)
   const hash = chained(hashOf(manifest), sha256)
   const { first, last } = taken
   const entry = { name, first, last, events: taken.rows.length, bytes, sha256, hash }
@@ -194,42 +182,47 @@ async function addSegment(
 }
 
 /** The keys of subjects as they are now: those that were erased are blank in the log, and so they are here. */
-async function addKeys({ rows, place }: BackupOptions, manifest: Manifest): Promise<Manifest> {
+async function addKeys({ rows, storage }: BackupOptions, manifest: Manifest): Promise<Manifest> {
   const keys = rows.keys(0, manifest.head, Number.MAX_SAFE_INTEGER)
   const counted = manifest.segments.reduce((sum, { events }) => sum + events, keys.length)
   assert(counted === manifest.head, 'a backup has as many events as the log', counted)
   const packed = packSegment(textOf(keys))
   const { sha256 } = packed
   const name = `keys/${sha256}.zst`
-  if (manifest.keys?.name !== name) await putChecked(place, name, packed)
+  if (manifest.keys?.name !== name) await putChecked(storage, name, packed)
   return { ...manifest, keys: { name, events: keys.length, upTo: manifest.head, sha256 } }
 }
 
 async function putChecked(
-  place: BackupPlace,
+  storage: BackupStorage,
   name: string,
   { body, sha256 }: { readonly body: Uint8Array; readonly sha256: string },
 ): Promise<void> {
-  await place.put(name, body)
-  const read = await place.get(name)
+  await storage.put(name, body)
+  const read = await storage.get(name)
   if (read === undefined)
     throw new ServiceError('backup_damaged', {
-      message: `${place.description}: ${name} was written and is not there`,
+      message: `${storage.description}: ${name} was written and is not there`,
     })
-  unpackSegment(read, { name, sha256 })
+  unpackSegment(read.body, { name, sha256 })
 }
 
-async function writeManifest(options: BackupOptions, manifest: Manifest): Promise<Manifest> {
-  const named = { ...(await addKeys(options, manifest)), takenAt: new Date(options.now()).toISOString() }
-  await options.place.put(MANIFEST_NAME, Buffer.from(signedText(named, options.keys)))
-  return named
+async function writeManifest(options: BackupOptions, { manifest, version }: Begun): Promise<Begun> {
+  const { storage, key, now } = options
+  const named = { ...(await addKeys(options, manifest)), takenAt: new Date(now()).toISOString() }
+  const written = await storage.replace(MANIFEST_NAME, Buffer.from(signedText(named, key)), version)
+  // The keys before may hold some that were erased since.
+  const former = manifest.keys?.name
+  if (former !== undefined && former !== named.keys?.name) await storage.remove(former)
+  return { manifest: named, version: written }
 }
 
-/** Older keys may hold some that were erased since; segments that nobody names are of runs that ended in between. */
-async function removeOthers(place: BackupPlace, { keys, segments }: Manifest): Promise<void> {
+/** Removes files of runs that ended before the manifest named them. */
+async function removeLeft({ storage, now }: BackupOptions, { keys, segments }: Manifest): Promise<void> {
   const named = new Set([keys?.name, ...segments.map(({ name: segment }) => segment)])
   for (const prefix of ['keys/', 'log/'])
-    for (const file of await place.list(prefix)) if (!named.has(file)) await place.remove(file)
+    for (const { name, at } of await storage.list(prefix))
+      if (!named.has(name) && now() - at > LEFT_MS) await storage.remove(name)
 }
 
 const gone = (position: number): ServiceError =>

@@ -3,39 +3,28 @@ import { dirname, join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { buildLog, type LogBuild } from '../../log/embedded/build-log.ts'
-import { logFile } from '../../log/embedded/embedded-store.ts'
-import { freeBytes } from '../../log/embedded/free-bytes.ts'
-import { rowsOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
-import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import {
-  hashBefore,
-  hashOf,
-  MANIFEST_NAME,
-  type Manifest,
-  parseManifest,
-  type ReadManifest,
-} from './manifest.ts'
-import type { BackupPlace } from './place.ts'
+import { buildLog, type LogBuild } from '../embedded/build-log.ts'
+import { logFile } from '../embedded/embedded-store.ts'
+import { freeBytes } from '../embedded/free-bytes.ts'
+import { rowsOf, type StoredRow, textOf } from '../embedded/stored-row.ts'
+import { openStoredRows } from '../embedded/stored-rows.ts'
+import { hashBefore, hashOf, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts'
 import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
-import type { BackupKeys } from './signature.ts'
-
-/** Up to where: an event, inclusive, or all that was appended at an instant or earlier. */
-export type RestorePoint = { readonly position: number } | { readonly instant: Date } | undefined
+import type { BackupStorage } from './storage.ts'
 
 export interface RestoreOptions {
-  readonly place: BackupPlace
-  /** Undefined where they are not at hand. */
-  readonly keys: BackupKeys | undefined
+  readonly storage: BackupStorage
+  readonly key: Uint8Array
   /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
   readonly directory: string
-  readonly upTo: RestorePoint
+  /** Position of the last event; all where it is left out. */
+  readonly upTo?: number | undefined
   /** Names of streams of keys that were erased: what the backup holds of them is left out. */
   readonly erased: ReadonlySet<string>
   /** Looked at before anything is written; throws where this backup is not to be restored here. */
-  readonly accept: (read: ReadManifest) => void
+  readonly accept: (manifest: Manifest) => void
   /** Looked at when the log is whole and before it stands in its place. */
   readonly inspect: (first: StoredRow) => void
   /** Given the subjects that were erased, before the log stands in its place; durable when it returns. */
@@ -75,10 +64,9 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
  * `store_locked`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
-  const { place, directory } = options
-  const read = await readManifest(place, options.keys)
-  options.accept(read)
-  const { manifest } = read
+  const { storage, directory } = options
+  const manifest = await readManifest(storage, options.key)
+  options.accept(manifest)
   requireWithin(manifest, options.upTo)
   makePrivateFolder(directory)
   requireEmpty(directory)
@@ -97,42 +85,33 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
 }
 
 /** @throws ServiceError `backup_damaged` where there is none; those of {@link parseManifest} */
-export async function readManifest(place: BackupPlace, keys: BackupKeys | undefined): Promise<ReadManifest> {
-  const text = await place.get(MANIFEST_NAME)
-  if (text !== undefined) return parseManifest(text.toString('utf8'), keys)
+export async function readManifest(storage: BackupStorage, key: Uint8Array): Promise<Manifest> {
+  const stored = await storage.get(MANIFEST_NAME)
+  if (stored !== undefined) return parseManifest(stored.body.toString('utf8'), key)
   throw new ServiceError('backup_damaged', {
-    message: `${place.description} holds no backup: ${MANIFEST_NAME} is not there`,
+    message: `${storage.description} holds no backup: ${MANIFEST_NAME} is not there`,
     nextStep: 'Check the address; `signal backup` makes a backup there.',
   })
 }
 
 /** @throws ServiceError `backup_damaged` where it is missing, or not what the manifest says */
 export async function readSegment(
-  place: BackupPlace,
+  storage: BackupStorage,
   entry: { readonly name: string; readonly first?: number; readonly events: number; readonly sha256: string },
 ): Promise<StoredRow[]> {
-  const body = await place.get(entry.name)
-  if (body === undefined) throw damaged(entry, 'it is missing')
-  const rows = rowsOf(unpackSegment(body, entry))
+  const stored = await storage.get(entry.name)
+  if (stored === undefined) throw damaged(entry, 'it is missing')
+  const rows = rowsOf(unpackSegment(stored.body, entry))
   if (rows.length === entry.events) return rows
   throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
 }
 
-function requireWithin({ head, segments }: Manifest, upTo: RestorePoint): void {
-  if (upTo === undefined) return
-  const [first, last] = [segments[0], segments.at(-1)]
-  if ('position' in upTo) {
-    if (upTo.position >= 1 && upTo.position <= head) return
-    throw outside(`position ${upTo.position} is not in the backup, which goes from 1 to ${head}`)
-  }
-  const instant = upTo.instant.toISOString()
-  if (last === undefined || first === undefined || instant > last.lastAt)
-    throw outside(
-      `the newest event of the backup was appended at ${last?.lastAt ?? 'no time'}, before ${instant}: what came until then may not be in it. Leave the instant out to restore all there is`,
-    )
+function requireWithin({ head }: Manifest, upTo: number | undefined): void {
+  if (upTo === undefined || (upTo >= 1 && upTo <= head)) return
+  throw new ServiceError('config_invalid', {
+    message: `position ${upTo} is not in the backup, which goes from 1 to ${head}`,
+  })
 }
-
-const outside = (message: string): ServiceError => new ServiceError('config_invalid', { message })
 
 function requireEmpty(directory: string): void {
   const others = readdirSync(directory).filter((name) => !MAY_BE_THERE.has(name) && !isLeftOver(name))
@@ -171,21 +150,22 @@ interface Filled {
 }
 
 async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild): Promise<RestoreResult> {
-  const { place, upTo, onProgress, signal } = options
-  const head = upTo !== undefined && 'position' in upTo ? upTo.position : manifest.head
+  const { storage, onProgress, signal } = options
+  const head = options.upTo ?? manifest.head
+  const isWanted = ([position]: StoredRow): boolean => position <= head
   const keys = await readKeys(options, manifest)
   const filled: Filled = { sha256s: [], ends: [], position: 0, at: '' }
   let hash = hashBefore(manifest.logId)
   for (const entry of manifest.segments) {
     if (entry.first > head) break
     signal.throwIfAborted()
-    const rows = await readSegment(place, entry)
+    const rows = await readSegment(storage, entry)
     const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
     const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
-    const cut = all.filter((row) => isUpTo(row, upTo))
+    const cut = all.filter(isWanted)
     build.insert(cut)
     const isCut = cut.length < all.length
-    const sha256 = isCut ? sha256Of(textOf(rows.filter((row) => isUpTo(row, upTo)))) : entry.sha256
+    const sha256 = isCut ? sha256Of(textOf(rows.filter(isWanted))) : entry.sha256
     const last = cut.at(-1)
     filled.sha256s.push(sha256)
     filled.ends.push(last?.[0] ?? filled.position)
@@ -195,7 +175,6 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
     onProgress({ position: filled.position, head, doing: 'events are in the file' })
     if (isCut) break
   }
-  if (filled.position === 0) throw outside('no event of the backup was appended at that instant or earlier')
   assert(
     filled.position !== manifest.head || hash === hashOf(manifest),
     'a log that is restored whole has the hash of its backup',
@@ -211,21 +190,17 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   return { position, events: position, at, hash, erased }
 }
 
-const isUpTo = ([position, , , , , , at]: StoredRow, upTo: RestorePoint): boolean => {
-  if (upTo === undefined) return true
-  return 'position' in upTo ? position <= upTo.position : at <= upTo.instant.toISOString()
-}
-
 const isErased = ([, , , , , , , data]: StoredRow): boolean => !data.startsWith('{')
 
 /** An erased event holds as many blanks as there were bytes. */
 const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 
-async function readKeys({ place, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
+async function readKeys({ storage, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
   if (keys === null) return []
-  const body = await place.get(keys.name)
-  if (body === undefined) throw damaged(keys, 'it is missing, and with it what is personal of every account')
-  const rows = rowsOf(unpackSegment(body, keys))
+  const stored = await storage.get(keys.name)
+  if (stored === undefined)
+    throw damaged(keys, 'it is missing, and with it what is personal of every account')
+  const rows = rowsOf(unpackSegment(stored.body, keys))
   // The newest copy of a key: where it was sealed anew, the older one was erased.
   const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))
   return rows.map((row) => {

@@ -16,19 +16,13 @@ export interface PackedSegment {
 export const sha256Of = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 
 /** Compressed (Zstandard). */
-export function packSegment(content: string | Buffer): PackedSegment {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+export function packSegment(text: string): PackedSegment {
+  const bytes = Buffer.from(text)
   return { body: zstdCompressSync(bytes), sha256: sha256Of(bytes), bytes: bytes.length }
 }
 
-type SummedFile = BackupFile & { readonly sha256: string }
-
 /** Inverse of {@link packSegment}. @throws ServiceError `backup_damaged` where it is not what the manifest says */
-export const unpackSegment = (body: Uint8Array, file: SummedFile): string =>
-  unpackBytes(body, file).toString('utf8')
-
-/** The same, of bytes. */
-export function unpackBytes(body: Uint8Array, file: SummedFile): Buffer {
+export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
   let bytes: Buffer
   try {
     bytes = zstdDecompressSync(body, { maxOutputLength: SEGMENT_BYTES })
@@ -37,7 +31,7 @@ export function unpackBytes(body: Uint8Array, file: SummedFile): Buffer {
   }
   const found = sha256Of(bytes)
   if (found !== file.sha256) throw damaged(file, `its SHA-256 is ${found}, and was ${file.sha256}`)
-  return bytes
+  return bytes.toString('utf8')
 }
 
 interface BackupFile {
@@ -56,3 +50,9 @@ export function damaged({ name, first }: BackupFile, why: string, cause?: unknow
 
 /** The hash of a log up to the end of a segment: of the hash before it, and of the segment. */
 export const chained = (before: string, sha256: string): string => sha256Of(`${before}\n${sha256}\n`)
+
+export const anotherWasFirst = (place: string): ServiceError =>
+  new ServiceError('store_locked', {
+    message: `another backup to ${place} was first: it changed backup.json while this one ran`,
+    nextStep: 'Run the command again: it goes on where the other one ended.',
+  })

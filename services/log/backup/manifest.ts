@@ -1,15 +1,10 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { sha256 } from '../../../contracts/field-schemas.ts'
+import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { chained, damaged, sha256Of } from './segment.ts'
-import {
-  type Authenticity,
-  type BackupKeys,
-  checkSignature,
-  signatureOf,
-  signatureSchema,
-} from './signature.ts'
 
 const position = z.int().nonnegative()
 
@@ -30,8 +25,8 @@ const segmentSchema = z.object({
   lastAt: z.iso.datetime(),
 })
 
-export const manifestSchema = z.object({
-  format: z.literal(1),
+const manifestSchema = z.object({
+  format: z.literal(2),
   /** Id of the first event of the log. */
   logId: z.uuid(),
   market: z.enum(MARKET_KINDS),
@@ -60,52 +55,50 @@ export const hashBefore = (logId: string): string => sha256Of(`signal-service lo
 export const hashOf = ({ logId, segments }: Pick<Manifest, 'logId' | 'segments'>): string =>
   segments.at(-1)?.hash ?? hashBefore(logId)
 
-/** A manifest, and what is known of its writer. */
-export interface ReadManifest {
-  readonly manifest: Manifest
-  readonly authenticity: Authenticity
-}
+const macOf = (key: Uint8Array, body: string): Buffer => createHmac('sha256', key).update(body).digest()
 
 /**
- * With the hash of itself, and signed. The signature covers every file of the backup: the manifest holds the SHA-256 of each,
- * and nothing is read from a file before that was compared.
+ * A manifest as it is written. Its HMAC covers every file of the backup: the manifest holds the SHA-256 of each, and nothing
+ * is read from a file before that was compared.
+ *
+ * @param key derived from the sealing key, or from the newest one that replaced it
  */
-export function signedText(manifest: object, keys: BackupKeys): string {
+export function signedText(manifest: Manifest, key: Uint8Array): string {
   const body = JSON.stringify(manifest)
-  return `${JSON.stringify({ sha256: sha256Of(body), manifest, signature: signatureOf(body, keys) })}\n`
+  return `${JSON.stringify({ manifest, key: keyFingerprint(key), hmac: macOf(key, body).toString('hex') })}\n`
 }
 
-/** Former releases signed nothing. */
-const writtenSchema = z.object({ sha256, manifest: z.unknown(), signature: signatureSchema.optional() })
+const writtenSchema = z.object({ manifest: z.unknown(), key: z.string(), hmac: sha256 })
 
 /**
- * Inverse of {@link signedText}; `keys` are undefined where they are not at hand. @throws ServiceError
- * `backup_damaged`; `store_mismatch` for another key
+ * Inverse of {@link signedText}.
+ *
+ * @throws ServiceError `backup_damaged`; `store_mismatch` for another key
  */
-export function parseSigned<Body>(
-  text: string,
-  { name, schema, keys }: { name: string; schema: z.ZodType<Body>; keys: BackupKeys | undefined },
-): { readonly manifest: Body; readonly authenticity: Authenticity } {
+export function parseManifest(text: string, key: Uint8Array): Manifest {
+  const file = { name: MANIFEST_NAME }
   let written: z.infer<typeof writtenSchema>
-  let manifest: Body
   try {
     written = writtenSchema.parse(JSON.parse(text))
-    if (sha256Of(JSON.stringify(written.manifest)) !== written.sha256)
-      throw new TypeError('its SHA-256 is another one')
-    manifest = schema.parse(written.manifest)
   } catch (error) {
-    throw damaged({ name }, reasonOf(error).slice(0, 500), error)
+    throw damaged(file, reasonOf(error).slice(0, 500), error)
   }
-  const authenticity = checkSignature(name, JSON.stringify(written.manifest), written.signature, keys)
-  return { manifest, authenticity }
+  if (written.key !== keyFingerprint(key)) throw otherKey(written.key)
+  const body = JSON.stringify(written.manifest)
+  if (!timingSafeEqual(macOf(key, body), Buffer.from(written.hmac, 'hex')))
+    throw damaged(file, 'its signature is wrong: it was changed by somebody who has not the sealing key')
+  const { data: manifest, error } = manifestSchema.safeParse(written.manifest)
+  if (manifest === undefined) throw damaged(file, reasonOf(error).slice(0, 500), error)
+  requireWhole(manifest)
+  return manifest
 }
 
-/** The manifest of a backup. @throws as {@link parseSigned} does */
-export function parseManifest(text: string, keys: BackupKeys | undefined): ReadManifest {
-  const read = parseSigned(text, { name: MANIFEST_NAME, schema: manifestSchema, keys })
-  requireWhole(read.manifest)
-  return read
-}
+const otherKey = (fingerprint: string): ServiceError =>
+  new ServiceError('store_mismatch', {
+    message: `the backup was signed with another key (fingerprint ${fingerprint.slice(0, 16)})`,
+    nextStep:
+      'To restore it, use the sealing.key and wrapping.keys of its day. After a key was replaced, begin a new backup at another address.',
+  })
 
 /** Segments follow one another without a gap, and each hash leads to the next. */
 function requireWhole(manifest: Manifest): void {

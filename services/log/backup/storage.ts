@@ -1,0 +1,33 @@
+/** A file of a backup, as it was read. */
+export interface StoredFile {
+  readonly body: Buffer
+  /** Another one after every change. */
+  readonly version: string
+}
+
+/** A name in a backup, and when it was written last, Unix milliseconds. */
+export interface StoredName {
+  readonly name: string
+  readonly at: number
+}
+
+/**
+ * The storage of a backup: files by name, each whole and durable when `put` resolves. @throws ServiceError
+ * `backup_unreachable`, `store_full`
+ */
+export interface BackupStorage {
+  /** For people, without credentials. */
+  readonly description: string
+  /** Undefined for a file that is not there. */
+  get(name: string): Promise<StoredFile | undefined>
+  put(name: string, body: Uint8Array): Promise<void>
+  /**
+   * Writes a file in place of the version that was read; undefined where there was none. @returns the new version.
+   * @throws ServiceError `store_locked` where somebody else has changed it since
+   */
+  replace(name: string, body: Uint8Array, version: string | undefined): Promise<string>
+  /** Names that begin so. */
+  list(prefix: string): Promise<readonly StoredName[]>
+  /** Does nothing where it is not there. */
+  remove(name: string): Promise<void>
+}
