@@ -61,10 +61,4 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Check the address, the region, the endpoint and the credentials (docs/backup.md), then run the same command again: it goes on where it was.',
   },
-  dependency_changed: {
-    status: 500,
-    exitCode: 23,
-    message: 'A package of the service is of another version than it was made for.',
-    nextStep: 'Install the packages that package-lock.json names: npm ci.',
-  },
 })

@@ -1,5 +1,5 @@
 import { jsonEvent } from '@eventstore/db-client'
-import { createEventStoreDbClient } from '../services/log/eventstoredb/eventstoredb-client.ts'
+import { createConnection } from '../services/log/eventstoredb/connect.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 
 const HELP = `Gives users of EventStoreDB the rights that the service needs, and takes them from all others but administrators.
@@ -17,7 +17,9 @@ if (EVENTSTORE_URL === undefined || users.length === 0) {
   process.stderr.write(`${HELP}\n`)
   process.exit(2)
 }
-const { client } = createEventStoreDbClient(EVENTSTORE_URL)
+const connection = createConnection(EVENTSTORE_URL)
+const { client } = connection.current()
+const { always } = connection
 const ADMINS = '$admins'
 const admins = { $r: ADMINS, $w: ADMINS, $d: ADMINS, $mr: ADMINS, $mw: ADMINS }
 const readers = [ADMINS, ...users]
@@ -25,7 +27,7 @@ const data = {
   $userStreamAcl: { $r: readers, $w: users, $d: users, $mr: readers, $mw: ADMINS },
   $systemStreamAcl: admins,
 }
-await client.setStreamMetadata('$all', { acl: { readRoles: readers } })
-await client.appendToStream('$settings', [jsonEvent({ type: 'update-default-acl', data })])
+await client.setStreamMetadata('$all', { acl: { readRoles: readers } }, always)
+await client.appendToStream('$settings', [jsonEvent({ type: 'update-default-acl', data })], always)
 process.stdout.write(`${users.join(', ')}: may read the log, and write streams of the service\n`)
-await client.dispose()
+await connection.close()

@@ -72,11 +72,13 @@ export function handleBatchAppend(
   faults: Faults,
 ): void {
   const parts = new Map<string, BatchAppendReq[]>()
+  let isOver = false
   call.on('data', (request: BatchAppendReq) => {
     const id = request.getCorrelationId()?.getString() ?? ''
     const requests = [...(parts.get(id) ?? []), request]
     parts.set(id, requests)
-    if (!request.getIsFinal()) return
+    // A call that ended takes nothing more, also of what is on its way.
+    if (isOver || !request.getIsFinal()) return
     parts.delete(id)
     const options = requests[0]?.getOptions()
     const stream = streamNameOf(options?.getStreamIdentifier())
@@ -94,8 +96,10 @@ export function handleBatchAppend(
       answer: (outcome) => call.write(fillBatchResp(response, outcome)),
       fail(error) {
         const refusal = ANSWERED_ALONE[error.details]
-        if (refusal === undefined) call.emit('error', error)
-        else call.write(response.setError(statusOf(error.details, refusal())))
+        if (refusal === undefined) {
+          isOver = true
+          call.emit('error', error)
+        } else call.write(response.setError(statusOf(error.details, refusal())))
       },
       endSilently: () => call.end(),
     })

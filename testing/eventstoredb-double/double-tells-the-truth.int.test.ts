@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isNoPlace } from '../../services/log/eventstoredb/client-error.ts'
+import { isNoPlace } from '../../services/log/eventstoredb/client-errors.ts'
 import { questionServer } from './question-server.fixture.ts'
 import { startWireDouble } from './wire-double.ts'
 

@@ -57,7 +57,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/composition/server.ts',
   ],
   'fastest-levenshtein': ['contracts/did-you-mean.ts'],
-  'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   aws4fetch: ['services/log/backup/'],
   ioredis: ['services/runtime/cache/'],

@@ -130,6 +130,7 @@ function createSender(store: EventStoreDbStore) {
   const placed = new RecentMap<string, Promise<Position>>(REMEMBERED)
   let [group, bytes]: [CopiedEvent[], number] = [[], 0]
   let failure: { readonly error: unknown } | undefined
+  let isOpen = false
 
   async function sendGroup(): Promise<void> {
     const [[first], last] = [group, group.at(-1)]
@@ -143,7 +144,9 @@ function createSender(store: EventStoreDbStore) {
     underWay.push(sending)
     placed.set(`${last.stream} ${last.revision}`, sending)
     ;[group, bytes] = [[], 0]
-    if (underWay.length >= UNDER_WAY) await underWay.shift()
+    // The first one opens the call that all others follow in; until then the client keeps no order.
+    if (!isOpen || underWay.length >= UNDER_WAY) await underWay.shift()
+    isOpen = true
   }
   async function flush(): Promise<void> {
     await sendGroup()

@@ -1,19 +1,17 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../../contracts/event.ts'
+import type { Position } from '../../../contracts/position.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult, PlaceExpected } from '../event-store.ts'
-import type { AppendLine } from './append-line.ts'
-import type { Appended } from './append-message.ts'
-import { appendError, describeClientError, isClientError } from './client-error.ts'
+import { appendError, describeClientError, isClientError } from './client-errors.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent } from './recorded-event.ts'
 
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */
   readonly newId: () => string
-  readonly appends: AppendLine
   /** Ends all waiting. */
   readonly closing: AbortSignal
 }
@@ -53,23 +51,31 @@ async function appendAt(
 }
 
 async function sendAppend(
-  { appends, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
+  { connection, answerTimeoutMs, newId }: AppendContext,
   { stream, events, at }: EncodedAppend,
   expected: PlaceExpected,
-): Promise<Appended> {
+): Promise<{ readonly revision: Revision; readonly position: Position | undefined }> {
   const proposed = events.map((event) => proposeEvent(event, newId(), at))
-  const givingUp = new AbortController()
-  const sending = appends.send(
-    { stream, events: proposed, expected, isInOrder: at !== undefined },
-    givingUp.signal,
-  )
+  const { client } = connection.current()
+  const expectedRevision = expected === 'no-stream' ? 'no_stream' : BigInt(expected)
+  // Without credentials of its own an append goes over one call for all, in the order in which they are sent: that is how
+  // a log is copied.
+  const { requiresLeader, credentials } = connection.always
+  const calling = at === undefined ? { requiresLeader, credentials } : { requiresLeader }
+  const options = { ...calling, expectedRevision, deadline: answerTimeoutMs } as const
   try {
-    return await withTimeout(sending, answerTimeoutMs, () => {
-      givingUp.abort()
-      lookElsewhere()
-      return noAnswerError(stream, answerTimeoutMs)
-    })
+    const { nextExpectedRevision, position } = await withTimeout(
+      client.appendToStream(stream, proposed, options),
+      answerTimeoutMs,
+      () => noAnswerError(stream, answerTimeoutMs),
+    )
+    return {
+      revision: Number(nextExpectedRevision),
+      position: position && `${position.commit}/${position.prepare}`,
+    }
   } catch (error) {
+    if (isServiceError(error, 'append_unknown') || isClientError(error, 'deadline-exceeded'))
+      connection.renew()
     if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
     throw appendError(error, stream)
   }

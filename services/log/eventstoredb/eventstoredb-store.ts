@@ -8,14 +8,12 @@ import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { bytesOf, type EncodedEvent, encodeAppend, requireErasable } from '../encode-append.ts'
 import type { AppendResult, EventStore, PlaceExpected } from '../event-store.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
-import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
-import { appendError, isClientError } from './client-error.ts'
-import type { EventPulls } from './event-pull.ts'
-import { createEventStoreDbClient } from './eventstoredb-client.ts'
+import { appendError, isClientError } from './client-errors.ts'
+import { createConnection } from './connect.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
 import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
-import type { ServerEvent } from './read-message.ts'
+import type { StoredEvent } from './recorded-event.ts'
 
 export interface EventStoreDbOptions {
   /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
@@ -33,7 +31,7 @@ export interface EventStoreDbOptions {
   /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
   readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
   /** Told of each event in the log that something else wrote, once: it is left out. */
-  readonly onForeignEvent?: (place: ServerEvent) => void
+  readonly onForeignEvent?: (place: StoredEvent) => void
 }
 
 /** The store, with what a copy of a whole log needs besides. */
@@ -58,34 +56,13 @@ export interface EventStoreDbStore extends EventStore {
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of the port share one connection and its tail; none has more than thirty lines
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
-  const { client, openRead, openAppends, hasMoved, ...connection } = createEventStoreDbClient(
-    options.connectionString,
-  )
-  const pulls: EventPulls = new Set()
-  const newId = options.newId ?? randomUUID
-  const appends = createAppendLine({
-    open: openAppends,
-    newId,
-    hasMoved,
-    onMoved() {
-      connection.lookElsewhere()
-      // Its readers go on at another node.
-      for (const giveUp of pulls) giveUp(new Error('another node leads by now'))
-    },
-  })
+  const connection = createConnection(options.connectionString)
   const closing = new AbortController()
   const context: FollowContext & AppendContext = {
-    client,
-    openRead,
-    lookElsewhere() {
-      connection.lookElsewhere()
-      appends.leave()
-    },
+    connection,
     closing: closing.signal,
     answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
-    newId,
-    appends,
-    pulls,
+    newId: options.newId ?? randomUUID,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
@@ -179,10 +156,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async close() {
       closing.abort()
-      disposal ??= Promise.allSettled(appending).then(() => {
-        appends.leave()
-        return client.dispose()
-      })
+      disposal ??= Promise.allSettled(appending).then(() => connection.close())
       await disposal
     },
   }
@@ -192,7 +166,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
 const FOREIGN_REMEMBERED = 10_000
 
 /** Tells of each place once, however often it is read. */
-function once(tell: (place: ServerEvent) => void): (place: ServerEvent) => void {
+function once(tell: (place: StoredEvent) => void): (place: StoredEvent) => void {
   const told = new Set<string>()
   return (place) => {
     if (told.has(place.position) || told.size === FOREIGN_REMEMBERED) return
@@ -211,8 +185,9 @@ async function eraseStream(context: ReadContext, stream: string): Promise<void> 
     return tombstone(context, event.stream)
 }
 
-async function tombstone({ client, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {
-  const erasing = client.tombstoneStream(stream, { expectedRevision: 'any', deadline: answerTimeoutMs })
+async function tombstone({ connection, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {
+  const options = { ...connection.always, expectedRevision: 'any', deadline: answerTimeoutMs } as const
+  const erasing = connection.current().client.tombstoneStream(stream, options)
   try {
     await withTimeout(erasing, answerTimeoutMs, () => noAnswerError(stream, answerTimeoutMs))
   } catch (error) {

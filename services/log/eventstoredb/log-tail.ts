@@ -1,3 +1,4 @@
+import { excludeSystemEvents } from '@eventstore/db-client'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -6,11 +7,10 @@ import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
-import { isTooSlow, readError } from './client-error.ts'
-import { pullEvents } from './event-pull.ts'
+import { isTooSlow, readError } from './client-errors.ts'
+import type { Connection } from './connect.ts'
 import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
-import type { ServerEvent } from './read-message.ts'
-import { eventOf, isEntry, toLogPosition } from './recorded-event.ts'
+import { eventOf, isEntry, type StoredEvent, storedOf, toLogPosition } from './recorded-event.ts'
 
 /** Wait before the first try to resume a broken subscription; it doubles with each try that fails. */
 const FIRST_RESUME_DELAY_MS = 100
@@ -41,7 +41,7 @@ export interface LogTail {
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
   const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
-  let held: ServerEvent[] = []
+  let held: StoredEvent[] = []
   let dropped = 0
   let since: Position | undefined
   /** Everything up to here has come. */
@@ -52,7 +52,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   let followers = 0
   let running: AbortController | undefined
 
-  function take(entry: ServerEvent): void {
+  function take(entry: StoredEvent): void {
     if (comparePositions(entry.position, reached) <= 0) return
     reached = entry.position
     held.push(entry)
@@ -76,21 +76,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     // What came while nobody was connected is read: behind a place that was scavenged a subscription leaves out an event.
     for await (const entry of readEntries(context, reached, signal)) take(entry)
     if (signal.aborted) return
-    const request = { from: toLogPosition(reached), searchWindow: LIMITS.readPageEvents }
-    const pull = pullEvents(context.openRead(request), context.pulls)
-    try {
-      while (!signal.aborted) {
-        const seen = pull.changes.count
-        const next = pull.take()
-        if (next === 'caught-up') onLive()
-        else if (next !== undefined) {
-          if (isEntry(next)) take(next)
-        } else if (pull.ended) return
-        else await pull.changes.wait(seen, signal)
-      }
-    } finally {
-      pull.cancel()
-    }
+    await followAll(context.connection, toLogPosition(reached), signal, { onEvent: take, onLive })
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -158,7 +144,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   function numberBehind(position: Position): number | undefined {
     if (since === undefined || comparePositions(position, since) < 0) return undefined
     const isBefore = (place: number): boolean =>
-      comparePositions((held[place] as ServerEvent).position, position) <= 0
+      comparePositions((held[place] as StoredEvent).position, position) <= 0
     return dropped + partitionPoint(held.length, isBefore)
   }
 
@@ -174,7 +160,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     let failures = 0
     let next = numberBehind(position)
 
-    function pass(entry: ServerEvent): SubscriptionItem | undefined {
+    function pass(entry: StoredEvent): SubscriptionItem | undefined {
       if (comparePositions(entry.position, position) <= 0) return undefined
       position = entry.position
       assert(comparePositions(position, told) > 0, 'a follower of the log only advances', position)
@@ -238,6 +224,46 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
         leave()
       }
     },
+  }
+}
+
+/** One subscription of the client, until it ends or breaks. */
+async function followAll(
+  connection: Connection,
+  fromPosition: ReturnType<typeof toLogPosition>,
+  signal: AbortSignal,
+  told: { readonly onEvent: (entry: StoredEvent) => void; readonly onLive: () => void },
+): Promise<void> {
+  const { client, replaced } = connection.current()
+  const filter = excludeSystemEvents({ maxSearchWindow: LIMITS.readPageEvents, checkpointInterval: 1_000 })
+  const subscription = client.subscribeToAll({ fromPosition, filter, ...connection.always })
+  const over = Promise.withResolvers<void>()
+  /** Events that wait in the client in front of the word that all has come. */
+  let before: number | undefined
+  const live = (): void => {
+    if (before !== 0) return
+    before = undefined
+    told.onLive()
+  }
+  const end = (): void => over.resolve()
+  subscription.on('data', ({ event }) => {
+    const stored = event && storedOf(event)
+    if (stored !== undefined && isEntry(stored)) told.onEvent(stored)
+    if (before !== undefined) before -= 1
+    live()
+  })
+  subscription.on('caughtUp', () => {
+    before = subscription.readableLength
+    live()
+  })
+  subscription.on('error', over.reject).on('end', end).on('close', end)
+  for (const ending of [signal, replaced]) ending.addEventListener('abort', end)
+  try {
+    await over.promise
+  } finally {
+    for (const ending of [signal, replaced]) ending.removeEventListener('abort', end)
+    // It may never have begun.
+    subscription.unsubscribe().catch(() => undefined)
   }
 }
 

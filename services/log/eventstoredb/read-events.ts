@@ -1,4 +1,4 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
+import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import { assert } from '../../../contracts/assert.ts'
 import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
@@ -6,29 +6,23 @@ import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import { isStreamName } from '../../../contracts/streams.ts'
+import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
-import { isClientError, isNoPlace, readError } from './client-error.ts'
-import { type EventPulls, pullEvents, type ReadCall } from './event-pull.ts'
-import type { ReadRequest, ServerEvent } from './read-message.ts'
-import { eventOf, isEntry, parseStored, toLogPosition } from './recorded-event.ts'
+import { isClientError, isNoPlace, readError } from './client-errors.ts'
+import type { Connection } from './connect.ts'
+import { eventOf, isEntry, parseStored, type StoredEvent, storedOf, toLogPosition } from './recorded-event.ts'
 
 /** The connection, as reads need it. */
 export interface ReadContext {
-  readonly client: EventStoreDBClient
-  /** Begins a read or a subscription. */
-  readonly openRead: (request: ReadRequest) => Promise<ReadCall>
-  /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
-  readonly lookElsewhere: () => void
-  /** The reads and subscriptions under way. */
-  readonly pulls: EventPulls
+  readonly connection: Connection
   /** How long the server may be silent in the middle of a read. */
   readonly answerTimeoutMs: number
   /** Resolves after the time, or as soon as the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Told of each event in the log that this service did not write, where somebody would have read it. */
-  readonly onForeign: (stored: ServerEvent) => void
+  readonly onForeign: (stored: StoredEvent) => void
 }
 
 /** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
@@ -42,7 +36,7 @@ const NEVER = new AbortController().signal
 export async function* readStoredStream(
   context: ReadContext,
   stream: string,
-  { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
+  { from, to, direction = 'forwards', limit = Infinity, signal }: ReadOptions = {},
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (!isStreamName(stream)) return
   const isForwards = direction === 'forwards'
@@ -51,11 +45,13 @@ export async function* readStoredStream(
   const span = isForwards ? last - (first ?? 0) + 1 : (first ?? Infinity) - last + 1
   const maxCount = Math.min(limit, span, Number.MAX_SAFE_INTEGER)
   if (maxCount <= 0) return
-  const request = { stream, from: first ?? (isForwards ? 'start' : 'end'), direction, maxCount } as const
+  const fromRevision = first === undefined ? (isForwards ? 'start' : 'end') : BigInt(first)
+  const { always } = context.connection
+  const request = { fromRevision, direction, maxCount, ...always } as const
   try {
-    for await (const given of streamEvents(context, request, signal)) {
+    for await (const given of readFrom(context, (client) => client.readStream(stream, request), signal)) {
       if (!isEntry(given, true)) continue
-      const event = parseStored(given, asText)
+      const event = parseStored(given)
       if (event === undefined) throw foreignError(given)
       const { revision } = event
       // A first revision past the end makes the server begin at the end, so that a count is no bound.
@@ -63,12 +59,12 @@ export async function* readStoredStream(
       yield event
     }
   } catch (error) {
-    if (isClientError(error, 'stream-deleted')) return
+    if (isClientError(error, 'stream-deleted') || isClientError(error, 'stream-not-found')) return
     throw readError(error, `reading ${stream}`)
   }
 }
 
-const foreignError = ({ type, revision, stream }: ServerEvent): ServiceError =>
+const foreignError = ({ type, revision, stream }: StoredEvent): ServiceError =>
   new ServiceError('event_unreadable', {
     message: `${type} at revision ${revision} of ${stream} in EventStoreDB was not written by this service; give the service a database of its own`,
   })
@@ -83,13 +79,14 @@ export async function* readEntries(
   signal: AbortSignal | undefined,
   look: (position: Position) => void = () => undefined,
   withKeys = false,
-): AsyncGenerator<ServerEvent, void, void> {
+): AsyncGenerator<StoredEvent, void, void> {
   let reached = after
   let hasTriedAgain = false
   for (let isWhole = false; !isWhole; ) {
     const began = reached
     try {
-      for await (const entry of streamEvents(context, { from: toLogPosition(began) }, signal)) {
+      const request = { fromPosition: toLogPosition(began), ...context.connection.always }
+      for await (const entry of readFrom(context, (client) => client.readAll(request), signal)) {
         look(entry.position)
         // The server's reads include the position they begin at.
         if (!isEntry(entry, withKeys) || comparePositions(entry.position, reached) <= 0) continue
@@ -131,7 +128,7 @@ export async function* readCopies(
 /** Events of the whole log. The client can filter subscriptions only, so that reads are filtered here. */
 export async function* readWholeLog(
   context: ReadContext,
-  { after = START, upTo, filter, limit = Infinity, signal, asText, onLooked }: ReadAllOptions = {},
+  { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
   if (typeof upTo === 'string') toLogPosition(upTo)
@@ -145,7 +142,7 @@ export async function* readWholeLog(
   for await (const entry of entries) {
     const isPast =
       upTo instanceof Date
-        ? (eventOf(entry, () => undefined, true)?.at ?? entry.created) > upTo.toISOString()
+        ? (eventOf(entry, () => undefined)?.at ?? entry.created) > upTo.toISOString()
         : upTo !== undefined && comparePositions(entry.position, upTo) > 0
     if (isPast) return
     if (++looked === LIMITS.readPageEvents) {
@@ -154,7 +151,7 @@ export async function* readWholeLog(
     }
     before = entry.position
     lookedUpTo = entry.position
-    const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign, asText) : undefined
+    const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
     if (event === undefined) continue
     assert(left > 0, 'a read gives no more events than its limit', left)
     yield event
@@ -174,9 +171,10 @@ export async function* readWholeLog(
 export async function readHead(context: ReadContext, signal?: AbortSignal): Promise<Position> {
   try {
     for (const maxCount of [HEAD_EVENTS, Number.MAX_SAFE_INTEGER]) {
-      const request = { from: 'end', direction: 'backwards', maxCount } as const
+      const { always } = context.connection
+      const request = { fromPosition: 'end', direction: 'backwards', maxCount, ...always } as const
       let given = 0
-      for await (const stored of streamEvents(context, request, signal)) {
+      for await (const stored of readFrom(context, (client) => client.readAll(request), signal)) {
         given += 1
         if (isEntry(stored)) return stored.position
       }
@@ -205,31 +203,49 @@ export const noPlaceError = (position: Position): ServiceError =>
 
 export const isNoPlaceError = (error: unknown): boolean => isServiceError(error, 'invalid_request')
 
-async function* streamEvents(
+/**
+ * The events of one read, as they come. What is not taken stays with the server.
+ *
+ * @throws the client's error; ServiceError `store_unavailable` where the server is silent, whose client is given up then
+ */
+async function* readFrom(
   context: ReadContext,
-  request: ReadRequest,
+  begin: (client: EventStoreDBClient) => StreamingRead<ResolvedEvent>,
   signal: AbortSignal = NEVER,
-): AsyncGenerator<ServerEvent, void, void> {
+): AsyncGenerator<StoredEvent, void, void> {
   if (signal.aborted) return
-  const pull = pullEvents(context.openRead(request), context.pulls)
+  const { client, replaced } = context.connection.current()
+  const reading = begin(client)
+  const changes = createWakeSignal()
+  let end: { readonly error?: unknown } | undefined
+  const ended = (how: { readonly error?: unknown }): void => {
+    end ??= how
+    changes.notify()
+  }
+  const giveUp = (): void => ended({ error: new Error('its connection was given up: the server was silent') })
+  replaced.addEventListener('abort', giveUp)
+  reading.on('readable', () => changes.notify()).on('end', () => ended({}))
+  reading.on('error', (error: unknown) => ended({ error }))
   try {
     while (!signal.aborted) {
-      const seen = pull.changes.count
-      const next = pull.take()
-      if (typeof next === 'object') yield next
-      else if (pull.ended) return
-      else
-        await withTimeout(pull.changes.wait(seen, signal), context.answerTimeoutMs, () =>
-          noAnswerError(context),
-        )
+      const seen = changes.count
+      const next = reading.read() as ResolvedEvent | null
+      if (next?.event !== undefined) yield storedOf(next.event)
+      else if (end !== undefined) {
+        if ('error' in end) throw end.error
+        return
+      } else
+        await withTimeout(changes.wait(seen, signal), context.answerTimeoutMs, () => noAnswerError(context))
     }
   } finally {
-    pull.cancel()
+    replaced.removeEventListener('abort', giveUp)
+    // It may never have begun.
+    reading.cancel().catch(() => undefined)
   }
 }
 
-function noAnswerError({ answerTimeoutMs, lookElsewhere }: ReadContext): ServiceError {
-  lookElsewhere()
+function noAnswerError({ answerTimeoutMs, connection }: ReadContext): ServiceError {
+  connection.renew()
   return new ServiceError('store_unavailable', {
     message: `EventStoreDB was silent for ${answerTimeoutMs} ms in a read`,
   })

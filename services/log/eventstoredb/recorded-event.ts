@@ -1,12 +1,15 @@
+import { type RecordedEvent as ClientEvent, jsonEvent } from '@eventstore/db-client'
 import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { type EventMeta, eventMetaSchema, type RecordedEvent } from '../../../contracts/event.ts'
+import {
+  type EventMeta,
+  eventMetaSchema,
+  type RecordedEvent,
+  type Revision,
+} from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
 import type { EncodedEvent } from '../encode-append.ts'
-import { UnparsedEvent } from '../unparsed-event.ts'
-import type { ServerEvent } from './read-message.ts'
-import { type Field, message } from './wire-format.ts'
 
 /** The part of an event's metadata that is read: its id, and when it was appended to the log that it was copied from. */
 type StoredMetadata = Pick<RecordedEvent, 'id' | 'schema' | 'meta'> & { readonly at?: string }
@@ -40,21 +43,40 @@ const isMetaText = ([name, text]: [string, unknown]): boolean =>
   (text.length > 0 || name === 'traceparent') &&
   text.length <= MOST_META_CHARACTERS
 
-/** An event on its way to EventStoreDB: data and metadata are JSON. */
-export interface ProposedEvent {
-  /** The id that the server is to know it by. */
-  readonly id: string
+/** An event of the log as the client gives it. */
+export interface StoredEvent {
+  readonly stream: string
+  readonly revision: Revision
+  readonly position: Position
   readonly type: string
-  readonly data: string
-  readonly metadata: string
+  readonly data: unknown
+  readonly metadata: unknown
+  readonly isJson: boolean
+  /** When the server wrote it, ISO 8601. */
+  readonly created: string
+  /** The event itself, once somebody asked for it. */
+  recorded?: RecordedEvent | undefined
 }
 
-export function proposeEvent(event: EncodedEvent, attempt: string, at?: string): ProposedEvent {
+export function storedOf(event: ClientEvent): StoredEvent {
+  const { streamId, revision, position, type, data, metadata, isJson, created } = event
+  return {
+    stream: streamId,
+    revision: Number(revision),
+    position: `${position?.commit}/${position?.prepare}`,
+    type,
+    data,
+    metadata,
+    isJson,
+    created: created.toISOString(),
+  }
+}
+
+/** @param attempt the id that the server is to know it by @param at when it was appended to the log that it was copied from */
+export function proposeEvent(event: EncodedEvent, attempt: string, at?: string) {
   const meta = JSON.parse(event.meta) as EventMeta
   const metadata = {
     id: event.id,
-    // Former releases tell by it who wrote an event.
-    attempt,
     schema: event.schema,
     ...(at !== undefined && { at }),
     meta,
@@ -62,59 +84,44 @@ export function proposeEvent(event: EncodedEvent, attempt: string, at?: string):
     $correlationId: meta.correlationId,
     ...(meta.causationId !== undefined && { $causationId: meta.causationId }),
   }
-  return { id: attempt, type: event.type, data: event.data, metadata: JSON.stringify(metadata) }
+  return jsonEvent({ id: attempt, type: event.type, data: JSON.parse(event.data) as JsonObject, metadata })
 }
 
 /** Whether the log shows it: none of EventStoreDB's own, and what can be erased where it is asked for. */
-export const isEntry = ({ stream, type }: ServerEvent, withKeys = false): boolean =>
+export const isEntry = ({ stream, type }: StoredEvent, withKeys = false): boolean =>
   !stream.startsWith('$') && !type.startsWith('$') && (withKeys || !isErasable(stream))
 
 /** The event itself, which all who ask share; undefined for one that this service did not write. */
 export function eventOf(
-  stored: ServerEvent,
-  onForeign: (stored: ServerEvent) => void,
-  asText = false,
+  stored: StoredEvent,
+  onForeign: (stored: StoredEvent) => void,
 ): RecordedEvent | undefined {
-  const event = asText ? parseStored(stored, true) : (stored.recorded ??= parseStored(stored))
+  const event = (stored.recorded ??= parseStored(stored))
   if (event === undefined) onForeign(stored)
   return event
 }
 
 /** The service's event in what EventStoreDB hands over; undefined for one that something else wrote into this log. */
-export function parseStored(stored: ServerEvent, asText = false): RecordedEvent | undefined {
-  const { stream, revision, position, type } = stored
-  const metadata = parseJson(stored.metadata)
-  const data = asText ? null : parseJson(stored.data)
-  if (!isSound(metadata) || !stored.isJson || data === undefined) return undefined
+export function parseStored(stored: StoredEvent): RecordedEvent | undefined {
+  const { stream, revision, position, type, metadata, data } = stored
+  if (!isSound(metadata) || !stored.isJson || typeof data !== 'object' || data === null) return undefined
   const { id, schema, meta, at = stored.created } = metadata
-  const place = { id, type, schema, stream, revision, position, at }
-  if (asText) return new UnparsedEvent(place, place.position, stored.data, meta)
-  return { ...place, data: data as JsonObject, meta }
-}
-
-/** Undefined for a text that is no JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return { id, type, schema, stream, revision, position, at, data: data as JsonObject, meta }
 }
 
 const LOG_POSITION = /^(\d{1,15})\/(\d{1,15})$/
 
 /**
- * A position as requests name it, and the server's own word for `START`. @throws ServiceError `invalid_request` for a position
- * of another kind of store
+ * A position as requests name it. A read includes the place that it begins at. @throws ServiceError `invalid_request` for a
+ * position of another kind of store
  */
-export function toLogPosition(position: Position): Field | 'start' {
-  if (position === START) return 'start'
-  // A read includes the place that it begins at.
-  const match = LOG_POSITION.exec(eventAt(position))
-  if (match === null) {
+export function toLogPosition(position: Position) {
+  if (position === START) return 'start' as const
+  const [, commit, prepare] = LOG_POSITION.exec(eventAt(position)) ?? []
+  if (commit === undefined || prepare === undefined) {
     throw new ServiceError('invalid_request', {
       message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,
     })
   }
-  return message(1, [1, Number(match[1])], [2, Number(match[2])])
+  return { commit: BigInt(commit), prepare: BigInt(prepare) }
 }

@@ -8,6 +8,8 @@ const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unaut
 export type ClientErrorType =
   | 'wrong-expected-version'
   | 'stream-deleted'
+  | 'stream-not-found'
+  | 'deadline-exceeded'
   | 'maximum-append-size-exceeded'
   | 'not-leader'
   | 'access-denied'
@@ -63,17 +65,6 @@ function denialOf(error: unknown): string | undefined {
 const UNREACHED = /no connection established|closed before call started|name resolution failed/i
 /** The server turned the call away at the door. It has no type and, on some paths, no code of its own: only the text tells. */
 const TURNED_AWAY = /server is (?:(?:too )?busy|not ready)/i
-
-/**
- * Whether a call ended before the server took anything of it: it was not reached, or does not let this service in. Of
- * any other end nobody can tell how far it had come.
- */
-export function isNeverBegun(error: unknown): boolean {
-  const { code, message } = describeClientError(error)
-  const isRefused =
-    code === GRPC.permissionDenied || code === GRPC.unauthenticated || code === GRPC.unimplemented
-  return isRefused || UNREACHED.test(message)
-}
 
 const NOT_WRITTEN_TYPES: ReadonlySet<string> = new Set(['not-leader', 'access-denied'])
 const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))

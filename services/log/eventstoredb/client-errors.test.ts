@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { appendError, readError } from './client-error.ts'
+import { appendError, readError } from './client-errors.ts'
 
 const failure = (message: string, properties: object = {}): Error =>
   Object.assign(new Error(message), properties)
