@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { instantFault, instantParameter, isInstant } from '../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../contracts/parameters.ts'
 import { isPosition, type Position, START } from '../../contracts/position.ts'
 import { callSchema } from '../../contracts/verdict.ts'
 import type { ReplayFilter } from './replay-filter.ts'
@@ -49,20 +54,20 @@ const logPoint = z
 
 /** Which verdicts a replay shows, as text: the same names over HTTP and, with hyphens, as flags. */
 export const replayFilterParameters = {
-  exchange: listOf(exchangeParameter),
-  coin: listOf(coinParameter),
-  timeframe: listOf(timeframeParameter),
-  call: listOf(callSchema),
-  from: instantSchema,
-  to: instantSchema,
-  after: cursor,
+  exchange: listOf(exchangeParameter).describe('Exchange codes, separated by commas'),
+  coin: listOf(coinParameter).describe('Coin symbols, separated by commas'),
+  timeframe: listOf(timeframeParameter).describe('Timeframes, separated by commas'),
+  call: listOf(callSchema).describe('BUY, SELL or HOLD, or several of them separated by commas'),
+  from: instantSchema.describe('Bars that close at this instant or later: a date or an instant, ISO 8601'),
+  to: instantSchema.describe('Bars that close before this instant'),
+  after: cursor.describe('Rows after this one: the `cursor` of a row'),
 }
 
 /** All that can be asked of a replay that ends. */
 export const replayParameters = {
   ...replayFilterParameters,
-  as_of: logPoint,
-  limit: z.coerce.number().int().min(1).max(LIMITS.replayEvents).default(LIMITS.replayEvents),
+  as_of: logPoint.describe('The log as it was: a position, a date or an instant'),
+  limit: rowsParameter(LIMITS.replayEvents),
 }
 
 export type ReplayFilterQuery = z.output<z.ZodObject<typeof replayFilterParameters>>

@@ -8,7 +8,7 @@ import { appendFacts, outcomeOf, verdictRecorded } from '../../projections/given
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { followVerdicts } from '../analyst/index.ts'
 import { createHealthServer } from '../http/operator.ts'
-import { type Readiness, readinessOf } from '../http/readiness.ts'
+import { type Readiness, readinessOf } from '../http/routes/health.ts'
 import { NO_READ_MODELS } from '../http/testing/no-read-models.ts'
 import { replaysOf } from '../http/testing/replays.fixture.ts'
 import { serverOptions } from '../http/testing/server-options.fixture.ts'

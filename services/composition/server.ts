@@ -24,16 +24,18 @@ import {
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
 import { requireOneHost } from '../http/one-host.ts'
-import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
-import { useOpenApi } from '../http/openapi/openapi-routes.ts'
+import { type OpenApiDocument, useOpenApi } from '../http/openapi.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
-import { appRoutes } from '../http/routes/apps.ts'
-import { type BarsRoutesOptions, barsRoutes } from '../http/routes/bars.ts'
-import { type BoardRoutesOptions, boardRoutes } from '../http/routes/board.ts'
 import { type HealthRoutesOptions, healthRoutes } from '../http/routes/health.ts'
+import { type HistoryRoutesOptions, historyRoutes } from '../http/routes/history.ts'
 import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/routes/knowledge.ts'
-import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
+import {
+  type BarsRoutesOptions,
+  barsRoutes,
+  type MarketRoutesOptions,
+  marketRoutes,
+} from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import {
   type OperatorAccountRoutesOptions,
@@ -45,19 +47,21 @@ import {
   operatorToolRoutes,
   operatorWebhookRoutes,
 } from '../http/routes/operator.ts'
-import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/own-payments.ts'
-import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
+import { type PaymentRoutesOptions, paymentRoutes, toPaymentAnswer } from '../http/routes/payment-status.ts'
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
-import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
-import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
+import {
+  type OwnPaymentRoutesOptions,
+  ownPaymentRoutes,
+  type UsageRoutesOptions,
+  usageRoutes,
+} from '../http/routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from '../http/routes/verdicts.ts'
 import { webhookRoutes } from '../http/routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
-import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from '../http/routes/x402-payments.ts'
 import { useRateLimits } from '../http/use-rate-limits.ts'
-import type { WebhookService } from '../http/webhook-acts.ts'
+import type { WebhookService } from '../http/webhook-service.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
@@ -78,11 +82,9 @@ import { useMetrics } from './metrics/use-metrics.ts'
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
-    RegimeShiftRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
-    BoardRoutesOptions,
-    SeriesRoutesOptions,
+    HistoryRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
     Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'> {
@@ -137,7 +139,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     // Given at its beginning, Fastify does not load its own, which know schemas of JSON.
     schemaController: {
       compilersFactory: {
-        buildValidator: () => validatorCompiler as never,
+        // Schemas of headers describe them; routes read the headers themselves.
+        buildValidator: () =>
+          ((route: Parameters<typeof validatorCompiler>[0]) =>
+            route.httpPart === 'headers' ? () => true : validatorCompiler(route)) as never,
         buildSerializer: () => serializerCompiler as never,
       },
     },
@@ -254,14 +259,12 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   const all = { ...options, ...edge, describe, hasSignIn, exchanges, givesWayMs: edge.limits.givesWayMs }
   await register(app, all, [
     assetRoutes,
-    boardRoutes,
-    seriesRoutes,
+    historyRoutes,
     boardPages,
     healthRoutes,
     marketRoutes,
     verdictRoutes,
     trackRecordRoutes,
-    regimeShiftRoutes,
     verifyRoutes,
   ])
   if (sealed !== undefined) await app.register(sealedRoutes, { sealed })
@@ -276,7 +279,7 @@ async function registerCallers(app: FastifyInstance, options: ServerOptions, edg
   const { accounts, payments, knowledge, webhooks } = options
   const all = { ...options, ...edge }
   if (accounts !== undefined) {
-    const routes = [accountRoutes, operatorAccountRoutes, appRoutes, oauthRoutes] as const
+    const routes = [accountRoutes, operatorAccountRoutes, oauthRoutes] as const
     await register(app, { ...all, ...accounts.accounts, ...accounts }, routes)
   }
   if (payments !== undefined) {
@@ -321,7 +324,7 @@ function mcpOptionsOf(
       scopeOf: scopeOfTool,
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
     },
-    payment: payments && ((id) => paymentAnswerOf(payments, id)),
+    payment: payments && (async (id) => toPaymentAnswer(await payments.showPayment(id))),
     webhooks,
     addressOf: all.addressOf,
     logCause: all.logCause,
@@ -336,7 +339,7 @@ function mcpOptionsOf(
 /** Every operation in a line: its method and path, what it does, and the parameters it takes. */
 function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string>> {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { summary, parameters }]) => {
+    Object.entries(methods).map(([method, { summary, parameters = [] }]) => {
       const names = parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name)
       const takes = names.length === 0 ? '' : `: ${names.join(', ')}`
       return [`${method.toUpperCase()} ${path}`, `${summary}${takes}`] as const

@@ -1,8 +1,15 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { LIMITS } from '../../contracts/limits.ts'
 
 /** The proxies whose `X-Forwarded-For` is trusted: by their number before the service, or by their networks. */
 export type TrustProxy = { readonly hops: number } | { readonly networks: readonly string[] }
+
+/** The options of routes that tell callers apart. */
+export interface CallerOptions {
+  /** The address of the caller, in one spelling. */
+  readonly addressOf: (request: FastifyRequest) => string
+}
 
 /** The origin of a request, as its connection and its headers give it. */
 export interface AddressEvidence {

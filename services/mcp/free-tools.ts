@@ -3,7 +3,7 @@ import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
 import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
-import { type RegimeShiftReader, regimeHistory } from '../http/routes/regime-shifts.ts'
+import { type RegimeShiftReader, regimeHistory } from '../http/routes/history.ts'
 import type { KnowledgeService, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import type { KeyCheck } from './tool-outcome.ts'
 

@@ -1,7 +1,7 @@
 import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../contracts/json.ts'
-import { regimeHistory } from '../http/routes/regime-shifts.ts'
+import { regimeHistory } from '../http/routes/history.ts'
 import type { HistoryTools } from './free-tools.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'

@@ -1,11 +1,13 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { ERRORS } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept-header.ts'
 import { errorBody, toServiceError } from '../http/errors.ts'
-import { createWaits } from '../http/waits.ts'
-import type { WebhookService } from '../http/webhook-acts.ts'
+import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
+import { createWaits } from '../http/request-signal.ts'
+import type { WebhookService } from '../http/webhook-service.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type BearerOptions, checkBearer } from './bearer.ts'
@@ -20,7 +22,6 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './jsonrpc.ts'
-import { mcpOperation } from './mcp-operation.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -90,6 +91,48 @@ function createEdge(options: McpServerOptions, untilGone: Edge['untilGone']): Ed
   return { ...options, free, protocol, untilGone }
 }
 
+const envelope = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer'),
+})
+const MCP = {
+  ...operation('tools', 'mcp', 'Call a tool through the Model Context Protocol', {
+    description:
+      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. Without a key the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. `search_knowledge`, `chat_knowledge` and the tools for webhooks need a key and cost no calls; `get_regime_shifts` needs none and is free. A client looks at `error` first (-32003: the key is unknown; -32004: it could not be checked, try again), then at `result.isError`.',
+    security: KEY_IF_ANY,
+  }),
+  headers: z.object({
+    'Idempotency-Key': z
+      .string()
+      .optional()
+      .describe(
+        'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again',
+      ),
+    'MCP-Protocol-Version': z.string().optional().describe('The revision of the protocol'),
+  }),
+  body: envelope
+    .extend({
+      id: envelope.shape.id.optional().describe('Left out, the message is a notification'),
+      method: z.string().describe('`tools/call`, `tools/list`, `initialize`, `resources/read` and so on'),
+      params: anyObject.optional(),
+    })
+    .meta({
+      examples: [
+        {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
+        },
+      ],
+    }),
+  response: {
+    200: envelope.extend({ result: anyObject.optional(), error: anyObject.optional() }),
+    202: z.undefined().describe('A notification was accepted; there is no answer'),
+    '4xx': envelope.extend({ error: anyObject }).describe('An error of JSON-RPC or of HTTP'),
+  },
+}
+
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'POST',
   'access-control-allow-headers':
@@ -124,7 +167,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   })
   app.post(
     '/mcp',
-    { bodyLimit: LIMITS.requestBodyBytes, schema: { operation: mcpOperation } },
+    { bodyLimit: LIMITS.requestBodyBytes, schema: MCP, validatorCompiler: unchecked },
     (request, reply) => answer(edge, request, reply),
   )
   refuseOtherMethods(app, edge.free)

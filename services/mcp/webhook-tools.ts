@@ -15,20 +15,20 @@ import {
 import {
   attemptsQuery,
   createSchema,
-  hasSinceWhereAsked,
   listQuery,
   recoverFields,
-  resumeFields,
+  resumeSchema,
   rotateFields,
-  SINCE_FAULT,
   subscriptionParams,
   testFields,
-} from '../http/routes/webhook-requests.ts'
-import { type WebhookOwner, type WebhookService, webhookActs } from '../http/webhook-acts.ts'
+  type WebhookOwner,
+  type WebhookService,
+  webhookHandlers,
+} from '../http/webhook-service.ts'
 import { callerAs } from '../tool-calls/index.ts'
 import type { FreeTool, FreeTools, ToolHints } from './free-tools.ts'
 
-type Acts = ReturnType<typeof webhookActs>
+type Acts = ReturnType<typeof webhookHandlers>
 
 const LOOKS = { readOnlyHint: true } as const
 // A hint that is left out means, in MCP, that a tool may write, and that a repeat acts again.
@@ -92,7 +92,7 @@ export const WEBHOOK_TOOLS = {
   resume_webhook: define('resume', SETS, {
     title: 'Resume a webhook',
     description: 'Lets a paused or disabled webhook go on, where it stopped or elsewhere.',
-    request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
+    request: resumeSchema({ id }),
     response: subscription,
   }),
   rotate_webhook_secret: define('rotate', ADDS, {
@@ -134,7 +134,7 @@ export const scopeOfTool = (name: Json | undefined): Scope =>
  * it answers.
  */
 export const webhookTools = (service: WebhookService): FreeTools => {
-  const acts = webhookActs(service)
+  const acts = webhookHandlers(service)
   const tools = Object.entries(WEBHOOK_TOOLS).map(([name, tool]): [string, FreeTool] => {
     const act = acts[tool.act] as (owner: WebhookOwner, asked: unknown) => Promise<JsonObject | undefined>
     const run: FreeTool['run'] = async ({ request, authorization, requestId }) => {

@@ -44,7 +44,7 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
-  '@fastify/swagger': ['services/http/openapi/'],
+  '@fastify/swagger': ['services/http/openapi.ts'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   // It referees in tests and benches; the product speaks the protocol itself.
   '@modelcontextprotocol': ['bench/'],

@@ -6,7 +6,7 @@ import {
   SignalRefusal,
 } from '../../../clients/typescript/src/index.ts'
 import { ERRORS, type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
-import type { ProcessFacts } from '../../http/readiness.ts'
+import type { ProcessFacts } from '../../http/routes/health.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { type AnswerHead, isBusy, paced } from '../../runtime/http/paced.ts'
 

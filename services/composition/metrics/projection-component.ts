@@ -1,6 +1,6 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { accounts, chats, debits } from '../../../projections/index.ts'
-import type { Component } from '../../http/readiness.ts'
+import type { Component } from '../../http/routes/health.ts'
 import type { ProjectionHealth } from '../../log/projector/projector.ts'
 import { payments } from '../../payments/index.ts'
 import { subscriptionsReadModel } from '../../webhooks/index.ts'

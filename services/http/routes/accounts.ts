@@ -2,24 +2,40 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
+  type AccountAnswer,
   accountAnswerSchema,
   begunSessionAnswerSchema,
   codeSentAnswerSchema,
   issuedKeyAnswerSchema,
+  type KeyAnswerRow,
   keysAnswerSchema,
+  type SessionsAnswer,
+  type SignInAnswer,
   sessionsAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { type AppRow, appsAnswerSchema } from '../../../contracts/oauth.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
+import type { Tier } from '../../../contracts/plans.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
-import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
-import { toAccountAnswer, toIssuedKey, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
-import { addressSite } from '../client-address.ts'
-import { keyedRoutes, nothing, type On } from '../keyed-routes.ts'
-import { noBody, operationsOf } from '../openapi/operation.ts'
+import type { PlanPeriod } from '../../../projections/index.ts'
+import type {
+  Accounts,
+  AccountView,
+  AppView,
+  AttemptLimiter,
+  IssuedKey,
+  OpenedKey,
+  Payer,
+  SessionView,
+} from '../../accounts/index.ts'
+import { addressSite, type CallerOptions } from '../client-address.ts'
+import { keyedRoutes, type On } from '../keyed-routes.ts'
+import { operation } from '../openapi.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -32,11 +48,6 @@ export interface AccountRoutesOptions {
   readonly clientDocuments: AttemptLimiter
 }
 
-interface EdgeOptions {
-  /** Client address of a request. */
-  readonly addressOf: (request: FastifyRequest) => string
-}
-
 /** Text for people to read: one line, no control characters. */
 export const labelSchema = z
   .string()
@@ -44,41 +55,21 @@ export const labelSchema = z
   .max(LIMITS.keyLabelCharacters)
   .regex(/^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u, 'must be one line of text')
 
+const uuid = (description: string) => z.uuid().toLowerCase().describe(description)
 const email = z.string().max(LIMITS.emailCharacters).describe('An e-mail address')
-const code = z.string().max(64)
 
 const codeSchema = z.strictObject({
   email,
-  code: code.describe('The code of the mail, in either case; where there are several mails, any of them'),
-  sign_in_id: z
-    .uuid()
-    .toLowerCase()
-    .optional()
-    .describe('The `sign_in_id` of the answer; with it only the code of that request is taken'),
+  code: z
+    .string()
+    .max(64)
+    .describe('The code of the mail, in either case; after several mails, any of their codes'),
+  sign_in_id: uuid('The `sign_in_id` of the answer; only the code of that request is accepted').optional(),
 })
-
 const confirmSchema = codeSchema.extend({
-  label: labelSchema.default('sign-in').describe('What to call the key'),
-  revoke: z
-    .uuid()
-    .toLowerCase()
-    .optional()
-    .describe('Id of a key to revoke, where the account has as many as it may have'),
+  label: labelSchema.default('sign-in').describe('The name of the key'),
+  revoke: uuid('A key to revoke if the account has as many as it may have').optional(),
 })
-
-const sessionParams = z.strictObject({
-  id: z.uuid().toLowerCase().describe('The `session_id` of a row of `GET /api/sessions`'),
-})
-const keyParams = z.strictObject({
-  id: z.uuid().toLowerCase().describe('The id of the key, which is not the key'),
-})
-const keysQuery = z.strictObject({
-  after: z.uuid().toLowerCase().optional().describe('Keys after this one: the `next` of the answer before'),
-  limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
-})
-
-const open = operationsOf({ tag: 'account' })
-const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
 
 /** The same whether or not there is an account, and whether or not there is a further mail. */
 const CODE_SENT = {
@@ -88,10 +79,10 @@ const CODE_SENT = {
 
 /**
  * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
- * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is
- * shown twice.
+ * key: `/api/account`, `/api/keys`, `/api/sessions`, `/api/apps`. No answer shows whether an address has an account,
+ * and no key is shown twice.
  */
-export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOptions> = async (
+export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & CallerOptions> = async (
   app,
   options,
 ) => {
@@ -104,61 +95,53 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
 
 function signInRoutes(
   app: Parameters<typeof accountRoutes>[0],
-  { accounts, signInRequests, signInTries, addressOf }: AccountRoutesOptions & EdgeOptions,
+  { accounts, signInRequests, signInTries, addressOf }: AccountRoutesOptions & CallerOptions,
 ): void {
+  const siteOf = (request: FastifyRequest) => addressSite(addressOf(request))
   const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
-  const takeAttempt = (limiter: AttemptLimiter) => (request: FastifyRequest) =>
-    limiter.take(addressSite(addressOf(request)))
+  const limitedBy = (limiter: AttemptLimiter) => (request: FastifyRequest) => limiter.take(siteOf(request))
 
-  const signIn = {
-    operation: open('signIn', 'Have a code sent to an e-mail address', {
+  const ask = {
+    ...operation('account', 'signIn', 'Have a code sent to an e-mail address', {
       description:
-        'The answer is the same whether or not there is an account. A code is good for half an hour, and several are beside one another.',
-      errors: ['store_unavailable'],
-      bodyExample: { email: 'you@example.com' },
+        'The answer is the same whether or not there is an account. A code is valid for half an hour; several may be valid at a time.',
     }),
-    body: z.strictObject({ email }),
+    body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
     response: { 202: codeSentAnswerSchema },
   }
-  const asking = { schema: signIn, preHandler: takeAttempt(signInRequests) }
+  const asking = { schema: ask, preHandler: limitedBy(signInRequests) }
   app.post('/api/sign-in', asking, async (request, reply) => {
-    const client = addressSite(addressOf(request))
-    const id = await accounts.requestSignIn({ email: request.body.email, client }, originOf(request))
+    const to = { email: request.body.email, client: siteOf(request) }
+    const id = await accounts.requestSignIn(to, originOf(request))
     return reply.code(202).send({ ...CODE_SENT, sign_in_id: id })
   })
 
-  const bodyExample = { email: 'you@example.com', code: '7K2M9-QX4RT' }
   const confirm = {
-    operation: open('confirmSignIn', 'Give the code, and receive an API key', {
-      description:
-        'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
-      errors: ['sign_in_refused', 'too_many_keys', 'store_unavailable'],
-      bodyExample,
+    ...operation('account', 'confirmSignIn', 'Send the code, and receive an API key', {
+      description: 'Opens the account if there is none yet. The key is shown once; only its hash is stored.',
     }),
-    body: confirmSchema,
+    body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
     response: { 200: signInAnswerSchema },
   }
-  const confirming = { schema: confirm, preHandler: takeAttempt(signInTries) }
+  const confirming = { schema: confirm, preHandler: limitedBy(signInTries) }
   app.post('/api/sign-in/confirm', confirming, async (request) => {
-    const { sign_in_id: signInId, ...given } = request.body
+    const { sign_in_id: signInId, ...code } = request.body
     const origin = originOf(request, 'sign-in of a program')
-    return toSignInAnswer(await accounts.confirmSignIn({ ...given, signInId }, origin))
+    return toSignInAnswer(await accounts.confirmSignIn({ ...code, signInId }, origin))
   })
 
   const begin = {
-    operation: open('beginSession', 'Give the code, and begin a session of the pages', {
+    ...operation('account', 'beginSession', 'Send the code, and begin a session of the pages', {
       description:
-        'The account page asks this for a browser. The secret is for its cookie; as an API key it is refused. It is shown once, in this answer.',
-      errors: ['sign_in_refused', 'store_unavailable'],
-      bodyExample,
+        'The account page asks this for a browser. The secret is for its cookie and is not an API key. It is shown once.',
     }),
     body: codeSchema,
     response: { 200: begunSessionAnswerSchema },
   }
-  const beginning = { schema: begin, preHandler: takeAttempt(signInTries) }
+  const beginning = { schema: begin, preHandler: limitedBy(signInTries) }
   app.post('/api/sign-in/session', beginning, async (request) => {
-    const { sign_in_id: signInId, ...given } = request.body
-    const begun = await accounts.beginSession({ ...given, signInId }, originOf(request))
+    const { sign_in_id: signInId, ...code } = request.body
+    const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
     return { session: begun.secret, session_id: begun.sessionId, account_id: begun.accountId }
   })
 }
@@ -166,9 +149,7 @@ function signInRoutes(
 function sessionRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   on(
     'GET /api/sessions',
-    own('sessions', 'Browsers that are signed in to the account', {
-      errors: ['session_elsewhere', 'account_unknown'],
-    }),
+    operation('account', 'sessions', 'Browsers that are signed in to the account'),
     { response: { 200: sessionsAnswerSchema } },
     async ({ accountId, keyId }) => {
       const sessions = await ofOwn(accounts.sessions(accountId))
@@ -177,28 +158,22 @@ function sessionRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   )
   on(
     'DELETE /api/sessions',
-    own('endOtherSessions', 'End all sessions; where a session asks, all others', {
-      errors: ['session_elsewhere', 'account_unknown'],
-      answers: noBody('They apply no more'),
-    }),
+    operation('account', 'endOtherSessions', 'End all sessions but the one that asks'),
     {},
-    async ({ accountId, keyId, origin }) => nothing(accounts.endOtherSessions(accountId, keyId, origin)),
+    ({ accountId, keyId, origin }) => accounts.endOtherSessions(accountId, keyId, origin),
   )
   on(
     'DELETE /api/sessions/:id',
-    own('endSession', 'End a session', {
-      errors: ['session_elsewhere', 'not_found', 'account_unknown'],
-      answers: noBody('It applies no more'),
-    }),
-    { params: sessionParams },
-    async ({ accountId, origin }, { id }) => nothing(accounts.endSession(accountId, id, origin)),
+    operation('account', 'endSession', 'End a session'),
+    { params: z.strictObject({ id: uuid('The `session_id` of a row of `GET /api/sessions`') }) },
+    ({ accountId, origin }, { id }) => accounts.endSession(accountId, id, origin),
   )
 }
 
 function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): void {
   on(
     'GET /api/account',
-    own('account', 'The account of the key'),
+    operation('account', 'account', 'The account of the key'),
     { response: { 200: accountAnswerSchema } },
     async ({ accountId }) => {
       const view = await ofOwn(accounts.show(accountId))
@@ -207,20 +182,35 @@ function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): 
   )
   on(
     'DELETE /api/account',
-    own('eraseAccount', 'Erase the account, its keys and the e-mail address', {
-      errors: ['account_unknown'],
-      answers: noBody('It is erased'),
-    }),
+    operation('account', 'eraseAccount', 'Erase the account, its keys and the e-mail address'),
     {},
-    async ({ accountId, origin }) => nothing(accounts.erase(accountId, origin)),
+    ({ accountId, origin }) => accounts.erase(accountId, origin),
+  )
+  on(
+    'GET /api/apps',
+    operation('account', 'apps', 'OAuth clients that act for the account'),
+    { response: { 200: appsAnswerSchema } },
+    async ({ accountId }) => ({ apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }),
+  )
+  on(
+    'DELETE /api/apps/:id',
+    operation('account', 'endApp', 'Withdraw the access of an OAuth client'),
+    { params: z.strictObject({ id: uuid('The `id` of a row of `GET /api/apps`') }) },
+    ({ accountId, origin }, { id }) => accounts.oauth.endApp(accountId, id, origin),
   )
 }
 
 function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   on(
     'GET /api/keys',
-    own('keys', 'The keys of the account, without their text'),
-    { querystring: keysQuery, response: { 200: keysAnswerSchema } },
+    operation('account', 'keys', 'The keys of the account, without their text'),
+    {
+      querystring: z.strictObject({
+        after: uuid('Further keys: the `next` of the answer before').optional(),
+        limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
+      }),
+      response: { 200: keysAnswerSchema },
+    },
     async ({ accountId }, { after, limit }) => {
       const { keys } = await ofOwn(accounts.show(accountId))
       const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
@@ -232,12 +222,11 @@ function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   )
   on(
     'POST /api/keys',
-    own('issueKey', 'Issue a further key; it is shown once', {
-      errors: ['too_many_keys', 'account_unknown'],
-      bodyExample: { label: 'my bot' },
-    }),
+    operation('account', 'issueKey', 'Issue a further key; it is shown once'),
     {
-      body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
+      body: z
+        .strictObject({ label: labelSchema.default('').describe('The name of the key') })
+        .meta({ examples: [{ label: 'my bot' }] }),
       response: { 201: issuedKeyAnswerSchema },
     },
     async ({ accountId, origin }, { label }) => {
@@ -247,20 +236,66 @@ function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   )
   on(
     'DELETE /api/keys/:id',
-    own('revokeKey', 'Revoke a key', {
-      errors: ['not_found', 'account_unknown'],
-      answers: noBody('It applies no more'),
-    }),
-    { params: keyParams },
-    async ({ accountId, origin }, { id }) => nothing(accounts.revokeKey(accountId, id, origin)),
+    operation('account', 'revokeKey', 'Revoke a key'),
+    { params: z.strictObject({ id: uuid('The id of the key, which is not the key') }) },
+    ({ accountId, origin }, { id }) => accounts.revokeKey(accountId, id, origin),
   )
 }
 
 /** An account that is erased while its owner looks at it has no keys any more. */
-async function ofOwn<Answer>(looking: Promise<Answer>): Promise<Answer> {
+async function ofOwn<Answer>(reading: Promise<Answer>): Promise<Answer> {
   try {
-    return await looking
+    return await reading
   } catch (error) {
     throw isServiceError(error, 'account_unknown') ? new ServiceError('key_unknown') : error
   }
 }
+
+export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswerRow => ({
+  key_id: keyId,
+  hint,
+  label,
+  created_at: isoTime(issuedAt),
+})
+
+/** @param ownId the session that asks, if one does */
+const toSessionRow = (
+  { sessionId, begunAt, seenAt, endsAt }: SessionView,
+  ownId: string,
+): SessionsAnswer['sessions'][number] => ({
+  session_id: sessionId,
+  begun_at: isoTime(begunAt),
+  seen_at: isoTime(seenAt),
+  ends_at: isoTime(endsAt),
+  is_own: sessionId === ownId,
+})
+
+const toAppRow = (view: AppView): AppRow => ({
+  id: view.id,
+  name: view.name,
+  client_id: view.clientId,
+  redirect_host: view.redirectHost,
+  scopes: [...view.scopes],
+  created_at: isoTime(view.createdAt),
+  expires_at: isoTime(view.expiresAt),
+})
+
+/** A key in the answer that shows it. */
+const toIssuedKey = ({ key, keyId, hint, label }: IssuedKey) => ({ key, key_id: keyId, hint, label })
+
+export const toSignInAnswer = (
+  issued: IssuedKey & { readonly accountId: string; readonly tier: Tier },
+): SignInAnswer => ({ ...toIssuedKey(issued), account_id: issued.accountId, tier: issued.tier })
+
+export const toAccountAnswer = (view: AccountView, quota: QuotaBlock): AccountAnswer => ({
+  account_id: view.accountId,
+  email: view.email,
+  tier: view.tier,
+  opened_at: isoTime(view.openedAt),
+  plan: view.plan === undefined ? null : toPeriod(view.plan),
+  next_plans: view.nextPlans.map(toPeriod),
+  keys: view.keys.map(toKeyRow),
+  quota,
+})
+
+const toPeriod = ({ tier, from, to }: PlanPeriod) => ({ tier, from: isoTime(from), to: isoTime(to) })

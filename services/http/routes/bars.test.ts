@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { BarsPage } from '../../../contracts/bars-answer.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import type { BarsRoutesOptions } from './bars.ts'
+import type { BarsRoutesOptions } from './markets.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 

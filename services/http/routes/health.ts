@@ -2,11 +2,46 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type UnreachableVenue, unreachableVenueSchema } from '../../../contracts/unreachable-venue.ts'
-import { bodyOfType, operationsOf } from '../openapi/operation.ts'
+import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { isByHealthDoor, isOperator } from '../operator.ts'
-import type { Readiness } from '../readiness.ts'
+
+/** One part that the service stands on. */
+export interface Component {
+  readonly name: string
+  readonly state: 'ok' | 'degraded' | 'failed'
+  readonly detail: string
+  /** Whether the service can answer at all without it. */
+  readonly isRequired: boolean
+  readonly more?: JsonObject
+}
+
+/** Which process it is, for its operator: by this several of one cluster are held against one another. */
+export interface ProcessFacts {
+  readonly version: string
+  readonly roles: readonly string[]
+  /** The format of the log that it writes to; `newest` is the format that this release writes once the log is raised. */
+  readonly log: { readonly id: string }
+  /** Versions of what it runs on, as each says itself. */
+  readonly runs_on: Readonly<Record<string, string>>
+  /** The time of its clock, ISO 8601. */
+  readonly at: string
+}
+
+export interface Readiness {
+  readonly status: 'ready' | 'degraded' | 'unready'
+  readonly components: readonly Component[]
+  readonly process?: ProcessFacts
+}
+
+/** Ready when every part is well; unready when a required one has failed; degraded in between. */
+export function readinessOf(components: readonly Component[]): Readiness {
+  const hasFailed = components.some((part) => part.isRequired && part.state === 'failed')
+  const isWell = components.every((part) => part.state === 'ok')
+  return { status: hasFailed ? 'unready' : isWell ? 'ready' : 'degraded', components }
+}
 
 export interface HealthRoutesOptions {
   readonly readiness: () => Promise<Readiness>
@@ -16,7 +51,6 @@ export interface HealthRoutesOptions {
   readonly unreachable?: (() => readonly UnreachableVenue[]) | undefined
 }
 
-const describe = operationsOf({ tag: 'service' })
 const readinessSchema = z.object({
   status: z.enum(['ready', 'degraded', 'unready']),
   unreachable: z
@@ -30,16 +64,35 @@ const readinessSchema = z.object({
         state: z.enum(['ok', 'degraded', 'failed']),
         detail: z.string(),
         isRequired: z.boolean().describe('Whether the service can answer at all without it'),
-        more: z.record(z.string(), z.json()).optional(),
+        more: anyObject.optional(),
       }),
     )
     .optional()
     .describe('For the operator'),
+  process: anyObject.optional().describe('For the operator'),
 })
-const json = (description: string, schema: z.ZodType) => ({
-  description,
-  content: { 'application/json': schema },
-})
+const live = {
+  ...operation('service', 'alive', 'Whether the process is there', {
+    description: 'Not counted against any limit.',
+  }),
+  response: { 200: z.object({ status: z.literal('alive') }) },
+}
+const ready = {
+  ...operation('service', 'ready', 'Whether the service is healthy', {
+    description: 'Not counted against any limit. The operator also sees the state of every component.',
+  }),
+  response: {
+    200: readinessSchema.describe('It answers; `degraded`: something that it can do without is unavailable'),
+    503: readinessSchema.describe('It cannot answer'),
+  },
+}
+const measured = {
+  ...operation('service', 'metrics', 'Metrics for Prometheus', {
+    description: 'With the token of the operator, or at the port that is set for health.',
+    security: [{ operator: [] }],
+  }),
+  response: bodyOf({ 'text/plain': z.string() }, 'Metrics'),
+}
 
 /**
  * Routes for machines: `/livez` (is the process there), `/readyz` (should it get requests), `/metrics`. What the parts
@@ -53,20 +106,8 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
   })
   // A prober that shares its address with callers is not to take the process for dead.
   const config = { isUnlimited: true }
-  const live = describe('alive', 'Whether the process is there', {
-    description: 'Not counted against any limit.',
-    answers: { 200: json('It is', z.object({ status: z.literal('alive') })) },
-  })
-  app.get('/livez', { config, schema: { operation: live } }, async () => ({ status: 'alive' }))
-  const ready = describe('ready', 'Whether it is well', {
-    description:
-      'Not counted against any limit. The operator also sees the state of every part that the service depends on.',
-    answers: {
-      200: json('It answers; `degraded` says that something it can do without is away', readinessSchema),
-      503: json('It cannot answer', readinessSchema),
-    },
-  })
-  app.get('/readyz', { config, schema: { operation: ready } }, async (request, reply) => {
+  app.get('/livez', { config, schema: live }, async () => ({ status: 'alive' }))
+  app.get('/readyz', { config, schema: ready }, async (request, reply) => {
     const state = await readiness()
     reply.code(state.status === 'unready' ? 503 : 200)
     const isTold = isByHealthDoor(request) || isOperator(request, operatorToken)
@@ -74,13 +115,7 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
     const open = { status: state.status, ...(away.length > 0 && { unreachable: away }) }
     return reply.send(isTold ? { ...state, ...open } : open)
   })
-  const measured = describe('metrics', 'Metrics for Prometheus', {
-    description: 'With the token of the operator, or at the port that is set for health.',
-    isOperators: true,
-    errors: ['unauthorized'],
-    answers: bodyOfType('Metrics', 'text/plain'),
-  })
-  app.get('/metrics', { schema: { operation: measured } }, async (request, reply) => {
+  app.get('/metrics', { schema: measured }, async (request, reply) => {
     if (!isByHealthDoor(request) && !isOperator(request, operatorToken)) {
       throw new ServiceError('unauthorized', {
         message: 'The metrics are the operator’s: send OPERATOR_TOKEN, or ask at HEALTH_PORT.',

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
 import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
 import { chatKnowledgeRequest } from '../../../contracts/tools/chat-knowledge.ts'
@@ -7,23 +8,37 @@ import { searchKnowledgeRequest } from '../../../contracts/tools/search-knowledg
 import { sentCredential } from '../../accounts/index.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { answerFailure, toServiceError } from '../errors.ts'
-import { operationsOf } from '../openapi/operation.ts'
+import { KEY, operation, unchecked } from '../openapi.ts'
 
 export interface KnowledgeRoutesOptions {
   readonly service: Pick<KnowledgeService, 'chat' | 'search'>
 }
 
-const operation = operationsOf({ tag: 'knowledge', key: 'required' })
-
 const searching = {
-  operation: operation('search', 'Sections of the documentation that fit some words', {
+  ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
     description:
-      'Costs no calls of the plan. The answer says nothing about the caller and may be kept for five minutes.',
-    errors: ['INTERNAL_ERROR', 'INVALID_QUERY', 'QUERY_TOO_SHORT', 'QUERY_TOO_LONG'],
-    body: searchKnowledgeRequest,
-    bodyExample: { query: 'webhook signature', limit: 5 },
+      'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
+    security: KEY,
   }),
+  body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
   response: { 200: searchAnswerSchema },
+}
+const asking = {
+  ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
+    description:
+      'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
+    security: KEY,
+  }),
+  headers: z.object({
+    'Idempotency-Key': z
+      .string()
+      .optional()
+      .describe(
+        'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again',
+      ),
+  }),
+  body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
+  response: { 200: chatAnswerSchema },
 }
 
 /**
@@ -32,7 +47,7 @@ const searching = {
  */
 export const searchRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUERY')
-  app.post('/api/search', { schema: searching }, async (request, reply) => {
+  app.post('/api/search', { schema: searching, validatorCompiler: unchecked }, async (request, reply) => {
     const answer = await service.search({
       request: request.body,
       authorization: sentCredential(request.headers),
@@ -42,38 +57,13 @@ export const searchRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async
   })
 }
 
-const asking = {
-  operation: operation('chat', 'An answer to one question, from the documentation', {
-    description:
-      'Counts one chat of the account where it was answered, and none where the documentation does not say. Calls of the plan are another matter and are not touched.',
-    errors: [
-      'INTERNAL_ERROR',
-      'INVALID_QUESTION',
-      'QUESTION_TOO_SHORT',
-      'QUESTION_TOO_LONG',
-      'INVALID_MODEL',
-      'CHAT_QUOTA_EXHAUSTED',
-      'idempotency_mismatch',
-      'store_unavailable',
-      'store_full',
-    ],
-    headers: {
-      'Idempotency-Key':
-        'Up to 255 visible ASCII characters, new for every new question: the same question sent again with it gets the stored answer and is not counted again',
-    },
-    body: chatKnowledgeRequest,
-    bodyExample: { question: 'Does a HOLD count against my quota?' },
-  }),
-  response: { 200: chatAnswerSchema },
-}
-
 /**
  * `POST /api/chat`: answers one question from the documentation, or says that it does not say. Needs a key, whose
  * account has so many chats in a window; is kept by no cache.
  */
 export const chatRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUESTION')
-  app.post('/api/chat', { schema: asking }, async (request, reply) => {
+  app.post('/api/chat', { schema: asking, validatorCompiler: unchecked }, async (request, reply) => {
     const { 'idempotency-key': key } = request.headers
     const { body, isReplay } = await service.chat({
       request: request.body,

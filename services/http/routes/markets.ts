@@ -1,8 +1,11 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
+import { type BarsPage, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
+import { timeParameter } from '../../../contracts/instant-parameter.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
@@ -11,10 +14,17 @@ import {
   marketCursorSchema,
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
-import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
-import { operationsOf } from '../openapi/operation.ts'
+import { addressSite, type CallerOptions } from '../client-address.ts'
+import { operation } from '../openapi.ts'
+import { signalOfLeaving } from '../request-signal.ts'
 
 /**
  * The markets and their freshness. With the engine role they come from the feed and the board, without it from the latest
@@ -45,40 +55,63 @@ const querySchema = z.strictObject({
   limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
 })
 
-const operation = operationsOf({ tag: 'markets' })(
-  'markets',
-  'Exchanges, coins and timeframes, and how fresh each is',
-  {
-    errors: ['venue_unavailable', 'market_data_missing', 'market_data_damaged'],
-    parameters: { exchange: 'One exchange', coin: 'One coin' },
-    example: {
-      market: 'simulated',
-      market_time: '2026-11-21T04:30:29.087Z',
-      exchanges: ['SIM'],
-      rows: [
-        {
-          exchange: 'SIM',
-          coin: 'BTC',
-          timeframes: [
-            {
-              timeframe: '1h',
-              is_monitored: true,
-              bar_close: '2026-11-21T04:00:00.000Z',
-              data_age_ms: 1_829_087,
-            },
-          ],
-        },
-      ],
-      next: null,
-    },
-  },
-)
+const barsQuery = z.strictObject({
+  exchange: exchangeParameter,
+  coin: coinParameter,
+  timeframe: timeframeParameter,
+  from: timeParameter.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
+  to: timeParameter.describe('Bars that open before this instant'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
+    .optional()
+    .describe('Later bars: the `next` of the answer before'),
+})
+
+export interface BarsRoutesOptions {
+  /**
+   * Bars that open in [from, to).
+   *
+   * @param asker the site of the caller's address; sites take turns
+   * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
+   */
+  readonly bars: (
+    query: { readonly series: Series; readonly from: number; readonly to: number },
+    signal: AbortSignal,
+    asker: string,
+  ) => Promise<BarsPage>
+}
+
+/** `GET /api/bars`: the bars that verdicts stand on, with their gaps and the funding settled in them. Open to all. */
+export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions> = async (app, options) => {
+  const schema = {
+    ...operation('markets', 'bars', 'The bars that verdicts stand on, with their gaps and funding', {
+      description:
+        'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+    }),
+    querystring: barsQuery,
+    response: { 200: barsAnswerSchema },
+  }
+  app.get('/api/bars', { schema }, async (request, reply) => {
+    const { from: first, to, after, ...series } = request.query
+    const from = after === undefined ? first : Number(after)
+    if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
+    reply.header('cache-control', 'no-store')
+    const asker = addressSite(options.addressOf(request))
+    const page = await options.bars({ series, from, to }, signalOfLeaving(reply), asker)
+    return { ...page, next: page.next === null ? null : String(page.next) }
+  })
+}
 
 /**
  * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
  */
 export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
-  const schema = { operation, querystring: querySchema, response: { 200: marketsAnswerSchema } }
+  const schema = {
+    ...operation('markets', 'markets', 'Exchanges, coins and timeframes, and how fresh each is'),
+    querystring: querySchema,
+    response: { 200: marketsAnswerSchema },
+  }
   app.get('/api/markets', { schema }, async ({ query }, reply) => {
     const { exchange, coin, after, limit } = query
     const all = await markets.markets()

@@ -6,43 +6,38 @@ import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
 import { toServiceError } from '../errors.ts'
 import { formOf } from '../form-bodies.ts'
-import { anyObject, type Operation, operationsOf, revalidated } from '../openapi/operation.ts'
+import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { sendPublic } from '../send-public.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-const describe = operationsOf({ tag: 'account' })
-const tokens = describe('token', 'Change a code or a refresh token into an access token (RFC 6749)', {
-  description:
-    'Parameters as a form. Refusals are `{error, error_description}` in the words of OAuth; see the page about OAuth.',
-  answers: {
-    200: {
-      description: 'Tokens',
-      content: {
-        'application/json': z.object({
-          access_token: z.string(),
-          token_type: z.literal('Bearer'),
-          expires_in: z.int(),
-          refresh_token: z.string().optional(),
-          scope: z.string(),
-        }),
-      },
-    },
+const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
+const tokens = {
+  ...operation('account', 'token', 'Exchange a code or a refresh token for an access token (RFC 6749)', {
+    description: 'Parameters come as a form.',
+  }),
+  response: {
+    200: z.object({
+      access_token: z.string(),
+      token_type: z.literal('Bearer'),
+      expires_in: z.int(),
+      refresh_token: z.string().optional(),
+      scope: z.string(),
+    }),
+    '4xx': refusal,
   },
-})
-const revocation = describe('revokeToken', 'Give a token back, which ends what it belongs to (RFC 7009)', {
-  answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
-})
-
-const registration = describe(
-  'registerClient',
-  'Register a program that has no document of its own (RFC 7591)',
-  {
+}
+const revocation = {
+  ...operation('account', 'revokeToken', 'Revoke a token, and the access that it belongs to (RFC 7009)'),
+  response: { 200: z.object({}), '4xx': refusal },
+}
+const registration = {
+  ...operation('account', 'registerClient', 'Register a client that has no document of its own (RFC 7591)', {
     description:
-      'A body of JSON: `redirect_uris`, and a `client_name`. Nothing of it is kept: the id holds it.',
-    answers: { 201: { description: 'The client', content: { 'application/json': anyObject } } },
-  },
-)
+      'A JSON body with `redirect_uris` and a `client_name`. Nothing of it is stored: the id holds it.',
+  }),
+  response: { 201: anyObject, '4xx': refusal },
+}
 
 /** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -63,13 +58,13 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
       refuse(request, notKept(reply), error instanceof OAuthError ? error : toServiceError(error, request)),
     )
     const originOf = ({ id }: FastifyRequest) => ({ correlationId: id, actor: 'OAuth client' })
-    clients.post('/oauth/token', { schema: { operation: tokens } }, async (request, reply) =>
+    clients.post('/oauth/token', { schema: tokens }, async (request, reply) =>
       notKept(reply).send(await oauth.token(clientRequest(request), originOf(request))),
     )
-    clients.post('/oauth/register', { schema: { operation: registration } }, async ({ body }, reply) =>
+    clients.post('/oauth/register', { schema: registration }, async ({ body }, reply) =>
       notKept(reply).code(201).send(oauth.register(body)),
     )
-    clients.post('/oauth/revoke', { schema: { operation: revocation } }, async (request, reply) => {
+    clients.post('/oauth/revoke', { schema: revocation }, async (request, reply) => {
       await oauth.revoke(clientRequest(request), originOf(request))
       return notKept(reply).send({})
     })
@@ -122,35 +117,33 @@ function refuse(
 }
 
 function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
-  const metadata = operationsOf({ tag: 'service' })
-  const document = revalidated('The document', 'application/json', anyObject)
-  const serve = (path: string, operation: Operation, make: () => object): void => {
-    app.get(path, { schema: { operation } }, async (request, reply) =>
+  const serve = (path: string, id: string, summary: string, make: () => object): void => {
+    const schema = {
+      ...operation('service', id, summary),
+      response: bodyOf({ 'application/json': anyObject }),
+    }
+    app.get(path, { schema }, async (request, reply) =>
       sendPublic(request, reply, JSON_TYPE, JSON.stringify(make())),
     )
   }
-  const ofRoot = metadata(
-    'resourceMetadata',
-    'Which server lets programs in to POST /mcp (RFC 9728)',
-    document,
+  const resource = () => ({
+    resource: oauth.resource(),
+    authorization_servers: [oauth.issuer()],
+    scopes_supported: ['calls'],
+    bearer_methods_supported: ['header'],
+    resource_name: 'signal-service',
+    resource_documentation: `${oauth.issuer()}/docs/mcp`,
+    resource_policy_uri: `${oauth.issuer()}/docs/privacy`,
+  })
+  const summary = 'The authorization server of POST /mcp (RFC 9728)'
+  serve(RESOURCE_METADATA_PATH, 'resourceMetadata', summary, resource)
+  serve(`${RESOURCE_METADATA_PATH}/mcp`, 'mcpResourceMetadata', summary, resource)
+  serve(
+    '/.well-known/oauth-authorization-server',
+    'authorizationServerMetadata',
+    'Endpoints and abilities of the authorization server (RFC 8414)',
+    () => serverMetadata(oauth.issuer()),
   )
-  const ofMcp = metadata('mcpResourceMetadata', 'The same, where clients of MCP look for it', document)
-  for (const [path, operation] of [
-    [RESOURCE_METADATA_PATH, ofRoot],
-    [`${RESOURCE_METADATA_PATH}/mcp`, ofMcp],
-  ] as const) {
-    serve(path, operation, () => ({
-      resource: oauth.resource(),
-      authorization_servers: [oauth.issuer()],
-      scopes_supported: ['calls'],
-      bearer_methods_supported: ['header'],
-      resource_name: 'signal-service',
-      resource_documentation: `${oauth.issuer()}/docs/mcp`,
-      resource_policy_uri: `${oauth.issuer()}/docs/privacy`,
-    }))
-  }
-  const ofServer = metadata('authorizationServerMetadata', 'How programs are let in (RFC 8414)', document)
-  serve('/.well-known/oauth-authorization-server', ofServer, () => serverMetadata(oauth.issuer()))
 }
 
 const serverMetadata = (issuer: string): object => ({

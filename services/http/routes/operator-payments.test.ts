@@ -6,7 +6,7 @@ import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.t
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import type { OperatorPaymentRoutesOptions } from './operator.ts'
-import type { OwnPaymentRoutesOptions } from './own-payments.ts'
+import type { OwnPaymentRoutesOptions } from './usage.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const ID = '019abcde-7c00-7001-8000-00000000000a'

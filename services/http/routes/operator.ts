@@ -24,12 +24,10 @@ import {
 import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
-import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
 import { isOperator, operatorOrigin, useOperatorOnly } from '../operator.ts'
-import { toPaymentAnswer } from '../payment-answers.ts'
-import { toOperatorSubscription } from '../webhook-answers.ts'
-import { labelSchema } from './accounts.ts'
-import { subscriptionParams } from './webhook-requests.ts'
+import { toOperatorSubscription } from '../webhook-responses.ts'
+import { labelSchema, toAccountAnswer, toKeyRow, toSignInAnswer } from './accounts.ts'
+import { toPaymentAnswer } from './payment-status.ts'
 
 export interface OperatorAccountRoutesOptions {
   readonly accounts: Accounts
@@ -214,7 +212,7 @@ export const operatorWebhookRoutes: FastifyPluginAsyncZod<
     return { webhooks: rows, next: rows.length < query.limit ? null : (rows.at(-1)?.id ?? null) }
   })
 
-  const one = { params: subscriptionParams, response: { 200: operatorSubscriptionSchema } }
+  const one = { params: idParams, response: { 200: operatorSubscriptionSchema } }
   app.get('/operator/webhooks/:id', { schema: one }, async ({ params }) =>
     toOperatorSubscription(await subscriptions.showAny(params.id)),
   )

@@ -13,8 +13,8 @@ import {
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { isNoneMatch } from '../etag.ts'
-import { bodyOfType, operationsOf } from '../openapi/operation.ts'
-import { signalOfLeaving } from '../waits.ts'
+import { anyObject, bodyOf, operation } from '../openapi.ts'
+import { signalOfLeaving } from '../request-signal.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: {
@@ -53,9 +53,9 @@ const hive = (name: string) =>
     .startsWith(`${name}=`)
     .transform((text) => text.slice(name.length + 1))
 const paramsSchema = z.object({
-  exchange: hive('exchange').pipe(exchangeSchema),
-  date: hive('date').pipe(z.iso.date()),
-  file: z.enum([...SEALED_FILES, 'manifest.json']),
+  exchange: hive('exchange').pipe(exchangeSchema).describe('As in `exchange=HL`'),
+  date: hive('date').pipe(z.iso.date()).describe('As in `date=2026-01-31`'),
+  file: z.enum([...SEALED_FILES, 'manifest.json']).describe('Name of the file'),
 })
 
 const TYPES = {
@@ -63,38 +63,36 @@ const TYPES = {
   'verdicts.csv.gz': 'application/gzip',
 } as const
 
-const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
-const listing = describe(
-  'sealedDays',
-  'Days that never change any more, as files: verdicts with their outcomes',
-  {
+const list = {
+  ...operation('verdicts', 'sealedDays', 'Daily files of verdicts with their outcomes, which never change', {
     description: 'A day without verdicts is listed without a file.',
-    parameters: { exchange: 'One exchange' },
+  }),
+  querystring: listSchema,
+  response: { 200: sealedDaysSchema },
+}
+const content = z.string().describe('Bytes')
+const read = {
+  ...operation('verdicts', 'sealedFile', 'A sealed file or its manifest; `Range` reads one part of it', {
+    description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
+  }),
+  params: paramsSchema,
+  response: {
+    ...bodyOf({
+      ...Object.fromEntries(Object.values(TYPES).map((type) => [type, content])),
+      'application/json': anyObject,
+    }),
+    206: bodyOf({ 'application/octet-stream': content }, 'A part of it')[200],
+    304: z.undefined().describe('It is still as `If-None-Match` says'),
   },
-)
-const reading = describe('sealedFile', 'A sealed file, or its manifest; read by parts with Range', {
-  description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
-  errors: ['day_not_sealed', 'range_invalid'],
-  parameters: { exchange: 'As `exchange=HL`', date: 'As `date=2026-01-31`', file: 'Which file' },
-  headers: { Range: 'One range of bytes' },
-  answers: {
-    ...bodyOfType('The file', ...Object.values(TYPES), 'application/json'),
-    206: {
-      description: 'A part of it',
-      content: { 'application/vnd.apache.parquet': undefined, 'application/gzip': undefined },
-    },
-  },
-})
+}
 
 /** `GET /sealed/…`: days that never change any more, as files that are read by parts. */
 export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (app, { sealed }) => {
-  const list = { operation: listing, querystring: listSchema, response: { 200: sealedDaysSchema } }
   app.get('/sealed', { schema: list }, async ({ query }, reply) => {
     const { exchange, after, limit } = query
     reply.header('cache-control', 'public, max-age=60')
     return { notice: NOTICE, ...sealed.list({ exchange, after, limit }) }
   })
-  const read = { operation: reading, params: paramsSchema }
   app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
     reply.headers({

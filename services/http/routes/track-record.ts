@@ -16,7 +16,7 @@ import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import { operationsOf } from '../openapi/operation.ts'
+import { operation } from '../openapi.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -48,22 +48,13 @@ const querySchema = z.strictObject({
   limit: rowsAtMost,
 })
 
-const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
-
 const months = {
-  operation: describe('trackRecordMonths', 'What the calls of each month came to, beside baselines', {
-    parameters: { timeframe: 'One timeframe' },
-  }),
+  ...operation('verdicts', 'trackRecordMonths', 'The returns of the calls of each month, beside baselines'),
   querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
   response: { 200: recordMonthsSchema },
 }
-
 const coins = {
-  operation: describe(
-    'trackRecordCoins',
-    'What the calls of each coin came to, over all its series, beside baselines',
-    { parameters: { timeframe: 'One timeframe; all of them without it' } },
-  ),
+  ...operation('verdicts', 'trackRecordCoins', 'The returns of the calls of each coin, beside baselines'),
   querystring: z.strictObject({
     timeframe: timeframeParameter.optional(),
     after: keyCursorParameter,
@@ -71,22 +62,25 @@ const coins = {
   }),
   response: { 200: recordCoinsSchema },
 }
+const pooled = {
+  ...operation(
+    'verdicts',
+    'trackRecord',
+    'The outcomes of all recorded verdicts by model, beside baselines',
+    {
+      description: '`exchange` and `coin` need `group_by=series`.',
+    },
+  ),
+  querystring: querySchema,
+  response: { 200: trackRecordAnswerSchema },
+}
 
 /**
  * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside what the
  * constants and a coin would have done. Open to all.
  */
 export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
-  const schema = {
-    operation: describe(
-      'trackRecord',
-      'What became of all recorded verdicts, per model version, beside baselines',
-      { parameters: { exchange: 'With `group_by=series` only', coin: 'With `group_by=series` only' } },
-    ),
-    querystring: querySchema,
-    response: { 200: trackRecordAnswerSchema },
-  }
-  app.get('/api/track-record', { schema }, async ({ query }, reply) => {
+  app.get('/api/track-record', { schema: pooled }, async ({ query }, reply) => {
     const { exchange, coin, timeframe, model_version: modelVersion, after, limit, group_by: groupBy } = query
     if (groupBy === 'timeframe' && (exchange !== undefined || coin !== undefined)) {
       throw new ServiceError('invalid_request', {
@@ -117,15 +111,11 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     ttlMs: COINS_KEPT_MS,
     now: () => performance.now(),
   })
-  function coinsOf(timeframe: Timeframe | ''): readonly RecordCoin[] {
-    const known = counted.get(timeframe)
-    const rows = known ?? options.recordCoins({ timeframe: timeframe === '' ? undefined : timeframe })
-    if (known === undefined) counted.set(timeframe, rows)
-    return rows
-  }
   app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
-    const { timeframe = '', after = '', limit } = query
-    const rest = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
+    const { timeframe, after = '', limit } = query
+    const key = timeframe ?? ''
+    if (!counted.has(key)) counted.set(key, options.recordCoins({ timeframe }))
+    const rest = (counted.get(key) ?? []).filter((row) => coinPlace(row) > after)
     const rows = rest.slice(0, limit)
     const last = rest.length > limit ? rows.at(-1) : undefined
     reply.header('cache-control', 'public, max-age=60')

@@ -2,9 +2,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Verification } from '../../../contracts/verification.ts'
-import { bodyOfType, type Operation, operationsOf } from '../openapi/operation.ts'
+import { bodyOf, operation } from '../openapi.ts'
 import { isOperator } from '../operator.ts'
-import { signalOfLeaving } from '../waits.ts'
+import { signalOfLeaving } from '../request-signal.ts'
 
 /** The transparency log as it is served. */
 export interface ServedLog {
@@ -42,92 +42,71 @@ const originSchema = z.strictObject({
   reason: z.string().min(1).max(500),
 })
 
-const describe = operationsOf({ tag: 'proof', errors: ['store_unavailable'] })
 const TEXT = 'text/plain; charset=utf-8'
-const NEWEST = describe('logCheckpoint', 'The newest signed checkpoint of the transparency log', {
-  errors: ['log_not_signed'],
-  answers: bodyOfType('A C2SP checkpoint: origin, size, root, and signatures', 'text/plain'),
-})
-const KEYS = describe('logKeys', 'The verifier keys of the transparency log, one a line, oldest first', {
-  errors: ['log_not_signed'],
-  answers: bodyOfType('C2SP verifier keys', 'text/plain'),
-})
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
+const textBody = (description: string) => bodyOf({ 'text/plain': z.string() }, description)
+const newest = {
+  ...operation('proof', 'logCheckpoint', 'The newest signed checkpoint of the transparency log'),
+  response: textBody('A C2SP checkpoint: origin, size, root, and signatures'),
+}
+const keys = {
+  ...operation('proof', 'logKeys', 'The verifier keys of the transparency log, one a line, oldest first'),
+  response: textBody('C2SP verifier keys'),
+}
+const params = z.object({ '*': z.string().max(100).describe(INDEX) })
+const tile = {
+  ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
+    description:
+      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
+  }),
+  params,
+  response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
+}
+const contents = {
+  ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
+    description:
+      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
+  }),
+  params,
+  response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
+}
+const proof = {
+  ...operation('proof', 'logProof', 'A proof file for a verdict or its outcome', {
+    description: '`signal verify --proof` checks it offline.',
+  }),
+  params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
+  querystring: z.strictObject({
+    of: z.enum(['verdict', 'outcome']).default('verdict').describe('The verdict itself, or its outcome'),
+  }),
+  response: textBody('A C2SP tlog-proof'),
+}
 
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
 export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
   app,
-  options,
+  { transparencyLog: log, verify, operatorToken },
 ) => {
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
-  const { transparencyLog: log } = options
-  const text = (path: string, operation: Operation, read: () => string) =>
-    app.get(path, { schema: { operation } }, async (_request, reply) =>
+  for (const [path, schema, read] of [
+    ['/log/checkpoint', newest, () => log.checkpoint()],
+    ['/log/vkeys', keys, () => log.vkeys()],
+  ] as const)
+    app.get(path, { schema }, async (_request, reply) =>
       reply.header('cache-control', A_MOMENT).type(TEXT).send(read()),
     )
-  text('/log/checkpoint', NEWEST, () => log.checkpoint())
-  text('/log/vkeys', KEYS, () => log.vkeys())
-  pathRoutes(app, log)
-  proofRoute(app, options)
-  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
-    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
-    if (log.openOrigin === undefined)
-      throw new ServiceError('invalid_request', {
-        message: 'This process does not sign; ask one with the projector role.',
-      })
-    reply.header('cache-control', 'no-store')
-    return log.openOrigin(request.body.origin, request.body.reason)
-  })
-}
-
-type App = Parameters<typeof transparencyLogRoutes>[0]
-
-function pathRoutes(app: App, log: ServedLog): void {
-  const params = z.object({ '*': z.string().max(100).describe(INDEX) })
-  const ofPath = operationsOf({
-    tag: 'proof',
-    errors: ['log_path_invalid', 'log_not_there', 'store_unavailable'],
-  })
-  const tile = ofPath('logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
-    description:
-      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
-    answers: bodyOfType('Hashes or entries', 'application/octet-stream'),
-  })
-  app.get('/log/tile/*', { schema: { operation: tile, params } }, async (request, reply) =>
+  app.get('/log/tile/*', { schema: tile }, async (request, reply) =>
     reply
       .header('cache-control', FOR_EVER)
       .type('application/octet-stream')
       .send(log.tile(`tile/${request.params['*']}`)),
   )
-  const contents = ofPath('logContents', 'What the entries of a tile commit to, once it may be shown', {
-    description:
-      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
-    answers: bodyOfType('Events as JSON', 'application/x-ndjson'),
-  })
-  app.get('/log/contents/*', { schema: { operation: contents, params } }, async (request, reply) => {
+  app.get('/log/contents/*', { schema: contents }, async (request, reply) => {
     const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, signalOfLeaving(reply))
     return reply
       .header('cache-control', isWhole ? FOR_EVER : 'no-store')
       .type('application/x-ndjson; charset=utf-8')
       .send(text)
   })
-}
-
-function proofRoute(app: App, { transparencyLog: log, verify }: TransparencyLogRoutesOptions): void {
-  const proof = {
-    operation: describe(
-      'logProof',
-      'A proof file for a verdict or its outcome, checked offline with `signal verify --proof`',
-      {
-        errors: ['verdict_unknown', 'log_not_there', 'log_not_signed'],
-        answers: bodyOfType('A C2SP tlog-proof', 'text/plain'),
-      },
-    ),
-    params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
-    querystring: z.strictObject({
-      of: z.enum(['verdict', 'outcome']).default('verdict').describe('The verdict itself, or its outcome'),
-    }),
-  }
   app.get('/log/proof/:verdict_id', { schema: proof }, async (request, reply) => {
     const signal = signalOfLeaving(reply)
     const verification = await verify(request.params.verdict_id.toLowerCase(), signal)
@@ -141,5 +120,14 @@ function proofRoute(app: App, { transparencyLog: log, verify }: TransparencyLogR
       .header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
       .type(TEXT)
       .send(await log.proof(event, signal))
+  })
+  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
+    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
+    if (log.openOrigin === undefined)
+      throw new ServiceError('invalid_request', {
+        message: 'This process does not sign; ask one with the projector role.',
+      })
+    reply.header('cache-control', 'no-store')
+    return log.openOrigin(request.body.origin, request.body.reason)
   })
 }

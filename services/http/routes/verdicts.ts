@@ -22,12 +22,12 @@ import {
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
 import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../runtime/admission/places.ts'
-import { addressBlock, addressSite } from '../client-address.ts'
+import { addressBlock, addressSite, type CallerOptions } from '../client-address.ts'
 import type { ConnectionLimits } from '../connections.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
-import { operationsOf } from '../openapi/operation.ts'
+import { bodyOf, operation } from '../openapi.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
-import { signalOfLeaving } from '../waits.ts'
+import { signalOfLeaving } from '../request-signal.ts'
 import type { MarketsSource } from './markets.ts'
 
 export interface VerdictRoutesOptions {
@@ -36,12 +36,6 @@ export interface VerdictRoutesOptions {
   readonly operatorToken: string | undefined
   /** The names of markets, so that a mistyped one is refused. */
   readonly markets: MarketsSource
-}
-
-/** The part of the options that the server adds. */
-export interface CallerOptions {
-  /** The address of the caller, in one spelling. */
-  readonly addressOf: (request: FastifyRequest) => string
 }
 
 /** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
@@ -54,58 +48,29 @@ const replaySchema = z.strictObject({
     .optional()
     .describe('Form of the answer; without it the Accept header decides'),
 })
-const streamSchema = z.strictObject(replayFilterParameters)
 
-const describe = operationsOf({
-  tag: 'verdicts',
-  errors: ['unauthorized', 'unknown_exchange', 'unknown_coin', 'store_unavailable', 'too_many_streams'],
-  parameters: {
-    exchange: 'Exchange codes, separated by commas',
-    coin: 'Coin symbols, separated by commas',
-    timeframe: 'Timeframes, separated by commas',
-    call: 'BUY, SELL or HOLD, or several of them separated by commas',
-    from: 'Bars that close at this instant or later: a date or an instant, ISO 8601',
-    to: 'Bars that close before this instant',
-    after: 'Rows after this one: the `cursor` of a row',
-  },
-})
 const replayRoute = {
-  operation: describe(
-    'replayVerdicts',
-    'Verdicts with their outcomes, in the order in which these were recorded',
-    {
-      description:
-        'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
-      parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
-      answers: {
-        200: {
-          description: 'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
-          content: {
-            'application/x-ndjson': verdictRowSchema,
-            'text/csv': undefined,
-            'application/vnd.apache.parquet': undefined,
-          },
-        },
-      },
-    },
-  ),
+  ...operation('verdicts', 'replayVerdicts', 'Verdicts with their outcomes, in the order of the outcomes', {
+    description:
+      'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip if `Accept-Encoding` names one. An answer may end before the last row if the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
+  }),
   querystring: replaySchema,
-}
-
-const streamRoute = {
-  operation: describe(
-    'followVerdicts',
-    'Verdicts with their outcomes as server-sent events, as these are recorded',
+  response: bodyOf(
     {
-      description:
-        'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
-      headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
-      answers: {
-        200: { description: 'Server-sent events', content: { 'text/event-stream': verdictRowSchema } },
-      },
+      'application/x-ndjson': verdictRowSchema,
+      'text/csv': z.string(),
+      'application/vnd.apache.parquet': z.string(),
     },
+    'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
   ),
-  querystring: streamSchema,
+}
+const streamRoute = {
+  ...operation('verdicts', 'followVerdicts', 'Verdicts with their outcomes as server-sent events', {
+    description:
+      'Events of the type `verdict`, whose data is a row and whose id is its cursor. To resume, send the last id as `after` or as the header `Last-Event-ID`. A comment every 15 seconds keeps the connection open.',
+  }),
+  querystring: z.strictObject(replayFilterParameters),
+  response: bodyOf({ 'text/event-stream': verdictRowSchema }, 'Server-sent events'),
 }
 
 /**

@@ -13,172 +13,150 @@ import {
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
 import { keyedRoutes, type On } from '../keyed-routes.ts'
-import { noBody, operationsOf } from '../openapi/operation.ts'
-import { type WebhookService, webhookActs } from '../webhook-acts.ts'
+import { operation } from '../openapi.ts'
 import {
   attemptsQuery,
   changeSchema,
   createSchema,
   eventsQuery,
-  hasSinceWhereAsked,
   listQuery,
+  subscriptionParams as params,
   recoverFields,
-  resumeFields,
+  resumeSchema,
   rotateFields,
-  SINCE_FAULT,
-  subscriptionParams,
   testFields,
-} from './webhook-requests.ts'
+  type WebhookService,
+  webhookHandlers,
+} from '../webhook-service.ts'
 
-const own = { tag: 'webhooks', key: 'required' } as const
-/** Operations that are about no one subscription, and those about one. */
-const onAll = operationsOf({ ...own, errors: ['store_unavailable'] })
-const onOne = operationsOf({ ...own, errors: ['store_unavailable', 'subscription_unknown'] })
-
-const params = subscriptionParams
+const words = (id: string, summary: string, description?: string) =>
+  operation('webhooks', id, summary, description === undefined ? {} : { description })
 const one = { params, response: { 200: subscriptionAnswerSchema } }
-type Acts = ReturnType<typeof webhookActs>
+type Handlers = ReturnType<typeof webhookHandlers>
 
-/**
- * Subscriptions to webhooks: `/api/webhooks`, what can be done with one of them, and what was sent to it. All of it
- * takes a key.
- */
+/** Subscriptions to webhooks: `/api/webhooks`, their states and secrets, and what was sent. All of it requires a key. */
 export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, options) => {
-  const [on, acts] = [keyedRoutes(app, options.identify), webhookActs(options)]
+  const [on, handlers] = [keyedRoutes(app, options.identify), webhookHandlers(options)]
   // Text that is not said to be JSON is refused as every other type is.
   app.removeContentTypeParser('text/plain')
   app.addHook('preSerialization', async (_request, reply, made: { readonly id?: string }) => {
     if (reply.statusCode === 201) reply.header('location', `/api/webhooks/${made.id}`)
     return made
   })
-  filterRoutes(on, acts)
-  stateRoutes(on, acts)
-  secretRoutes(on, acts)
-  deliveryRoutes(on, acts)
+  subscriptionRoutes(on, handlers)
+  stateRoutes(on, handlers)
+  deliveryRoutes(on, handlers)
 }
 
-function filterRoutes(on: On, acts: Acts): void {
+const CREATED = {
+  url: 'https://bot.example.com/hook',
+  events: ['trade_call'],
+  timeframes: ['1h'],
+  assets: ['top:10'],
+}
+const CHANGED = { timeframes: ['4h'], url: 'https://bot.example.com/other', max_per_second: 5 }
+
+function subscriptionRoutes(on: On, handlers: Handlers): void {
   on(
     'POST /api/webhooks',
-    onAll('createWebhook', 'Subscribe an address to signals', {
-      description:
-        'The answer holds the `secret` that signs deliveries. It is shown once. What can never send anything is taken all the same, and named in `warnings`.',
-      errors: ['url_refused', 'too_many_subscriptions', 'account_unknown', 'cache_unavailable'],
-      bodyExample: {
-        url: 'https://bot.example.com/hook',
-        events: ['trade_call'],
-        timeframes: ['1h'],
-        assets: ['top:10'],
-      },
-    }),
-    { body: createSchema, response: { 201: createdSubscriptionAnswerSchema } },
-    acts.create,
+    words(
+      'createWebhook',
+      'Subscribe an endpoint to signals',
+      'The answer holds the `secret` that signs deliveries. It is shown once. A filter that can never match is accepted, and named in `warnings`.',
+    ),
+    {
+      body: createSchema.meta({ examples: [CREATED] }),
+      response: { 201: createdSubscriptionAnswerSchema },
+    },
+    handlers.create,
   )
   on(
     'GET /api/webhooks',
-    onAll('webhooks', 'The subscriptions of the account, and how each of them stands'),
+    words('webhooks', 'The subscriptions of the account, with their states'),
     { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } },
-    acts.list,
+    handlers.list,
   )
-  on('GET /api/webhooks/:id', onOne('webhook', 'One subscription, and how it stands'), one, acts.show)
+  on('GET /api/webhooks/:id', words('webhook', 'One subscription, with its state'), one, handlers.show)
   on(
     'PATCH /api/webhooks/:id',
-    onOne('changeWebhook', 'Change its filter, for signals from now on, its address, or its rate', {
-      description:
-        'What is left out stays as it is; null is as if it had been left out at first. What waits goes to a new address too, with the same secret; it counts as a new subscription, and ends a failing state.',
-      errors: ['subscription_state', 'url_refused', 'cache_unavailable', 'account_unknown'],
-      bodyExample: { timeframes: ['4h'], url: 'https://bot.example.com/other', max_per_second: 5 },
-    }),
-    { ...one, body: changeSchema },
-    acts.change,
+    words(
+      'changeWebhook',
+      'Change its filter, for signals from now on, its address, or its rate',
+      'A field that is left out stays as it is; null resets it to its default. Waiting deliveries go to a new address with the same secret; it counts as a new subscription, and ends a failing state.',
+    ),
+    { ...one, body: changeSchema.meta({ examples: [CHANGED] }) },
+    handlers.change,
   )
   on(
     'DELETE /api/webhooks/:id',
-    onOne('deleteWebhook', 'Delete it; once this is answered, nothing is sent any more', {
-      answers: noBody('It is deleted'),
-    }),
+    words('deleteWebhook', 'Delete it; after this answer nothing more is sent'),
     { params },
-    acts.remove,
+    handlers.remove,
   )
 }
 
-function stateRoutes(on: On, acts: Acts): void {
+function stateRoutes(on: On, handlers: Handlers): void {
   on(
     'POST /api/webhooks/:id/pause',
-    onOne('pauseWebhook', 'Send nothing until it is resumed; nothing is lost', {
-      errors: ['subscription_state', 'subscription_stopped'],
-    }),
+    words('pauseWebhook', 'Send nothing until it is resumed; nothing is lost'),
     one,
-    acts.pause,
+    handlers.pause,
   )
   on(
     'POST /api/webhooks/:id/resume',
-    onOne(
-      'resumeWebhook',
-      'Go on after a pause or when it was disabled: where it stopped, from now, or from the past',
-      { errors: ['subscription_stopped'], bodyExample: { from: 'cursor' } },
-    ),
-    { ...one, body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT) },
-    acts.resume,
+    words('resumeWebhook', 'Resume it from its cursor, from now, or from the past'),
+    { ...one, body: resumeSchema({}) },
+    handlers.resume,
   )
   on(
     'POST /api/webhooks/:id/recover',
-    onOne(
+    words(
       'recoverWebhook',
-      `Try again what was given up since an instant, up to ${LIMITS.webhookOpenDeliveries} deliveries`,
-      {
-        description: 'With the same ids and bodies, as any other retry; `retries` lists what waits.',
-        errors: ['subscription_state', 'subscription_stopped'],
-        bodyExample: { since: '2026-01-01T00:00:00Z' },
-      },
+      `Retry deliveries that failed for good since an instant, up to ${LIMITS.webhookOpenDeliveries}`,
+      'With the same ids and bodies as before; `retries` lists those that wait.',
     ),
     { params, body: z.strictObject(recoverFields), response: { 202: recoveryAnswerSchema } },
-    acts.recover,
+    handlers.recover,
   )
-}
-
-function secretRoutes(on: On, acts: Acts): void {
   on(
     'POST /api/webhooks/:id/rotate-secret',
-    onOne('rotateWebhookSecret', 'A new signing secret; it is shown once', {
-      errors: ['subscription_state'],
-      bodyExample: { overlap_hours: 24 },
-    }),
+    words('rotateWebhookSecret', 'A new signing secret; it is shown once'),
     { params, body: z.strictObject(rotateFields), response: { 200: rotatedSecretAnswerSchema } },
-    acts.rotate,
+    handlers.rotate,
   )
   on(
     'POST /api/webhooks/:id/test',
-    onOne('testWebhook', 'Send a signed sample now, and see what the endpoint answers', {
-      description: 'Of the event that is named, or of the first that it asks for.',
-      errors: ['cache_unavailable', 'subscription_stopped'],
-      bodyExample: { event: 'regime_shift' },
-    }),
+    words(
+      'testWebhook',
+      'Send a signed sample now, and see what the endpoint answers',
+      'Of the event that is named, or of the first event of its filter.',
+    ),
     { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
-    acts.test,
+    handlers.test,
   )
 }
 
-function deliveryRoutes(on: On, acts: Acts): void {
+function deliveryRoutes(on: On, handlers: Handlers): void {
   on(
     'GET /api/webhooks/:id/deliveries',
-    onOne('webhookAttempts', 'What was sent and what came of it, newest first'),
+    words('webhookAttempts', 'Attempts and their results, newest first'),
     { params, querystring: attemptsQuery, response: { 200: attemptsAnswerSchema } },
-    acts.attempts,
+    handlers.attempts,
   )
   on(
     'GET /api/webhooks/:id/retries',
-    onOne('webhookRetries', 'Deliveries that wait for another try'),
+    words('webhookRetries', 'Deliveries that wait for another attempt'),
     { params, response: { 200: retriesAnswerSchema } },
-    acts.retries,
+    handlers.retries,
   )
   on(
     'GET /api/webhooks/:id/events',
-    onOne('webhookEvents', 'Pull what was tried, after a number', {
-      description:
-        'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
-    }),
+    words(
+      'webhookEvents',
+      'Pull the deliveries after a number',
+      'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint accepted a delivery before.',
+    ),
     { params, querystring: eventsQuery, response: { 200: eventsAnswerSchema } },
-    acts.events,
+    handlers.events,
   )
 }

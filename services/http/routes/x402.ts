@@ -1,23 +1,28 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PaymentBlock } from '../../../contracts/service-block.ts'
+import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
+import {
+  PAID_PRODUCTS,
+  type PaidCalls,
+  type PaidOutcome,
+  type PaidTier,
+  paidPath,
+} from '../../tool-calls/index.ts'
+import type { CallerOptions } from '../client-address.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { createWaits } from '../waits.ts'
-import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
+import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
+import { createWaits } from '../request-signal.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
-export interface PaidRoutesOptions {
+export interface PaidRoutesOptions extends CallerOptions {
   readonly paid: PaidCalls
-  /** Network address of the caller, as trusted proxies tell it. */
-  readonly addressOf: (request: FastifyRequest) => string
 }
 
-const TIERS: readonly PaidTier[] = ['starter', 'pro']
+const TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
 
 /** A payment needs no cookie and no permission, so pages of any origin may pay. */
 export const PAID_CORS_HEADERS = {
@@ -43,18 +48,18 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
-  const sellTool = (url: string, tool: ToolName, operations?: PaidOperations) =>
+  const sellTool = (url: string, tool: ToolName, words?: PaidWords) =>
     serve(app, url, {
-      operations,
+      words,
       offer: () => paid.tools.offer(tool),
       answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
     })
-  for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, toolOperations(tool))
+  for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
   for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
   for (const tier of TIERS) {
     serve(app, paidPath(`plans/${tier}`), {
-      operations: planOperations(tier),
+      words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
       answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
     })
@@ -83,21 +88,91 @@ function takeAnyBody(app: FastifyInstance): void {
 }
 
 interface PaidHandlers {
-  readonly operations: PaidOperations | undefined
+  /** Without it the path is not described: it is a second one of the same. */
+  readonly words: PaidWords | undefined
   readonly offer: () => PaidOutcome
   readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
 }
 
-function serve(app: FastifyInstance, url: string, { operations, offer, answer }: PaidHandlers): void {
-  app.post(url, described(operations?.pay), async (request, reply) =>
+function serve(app: FastifyInstance, url: string, { words, offer, answer }: PaidHandlers): void {
+  app.post(url, { schema: words?.pay ?? {}, validatorCompiler: unchecked }, async (request, reply) =>
     send(await answer(request, reply), request, reply),
   )
-  app.get(url, described(operations?.offer), async (request, reply) => send(offer(), request, reply))
+  app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
   answerPreflight(app, url)
 }
 
-const described = (operation: Operation | undefined) =>
-  operation === undefined ? {} : { schema: { operation } }
+/** Names of a product in the ids and summaries of its operations. */
+const NAMES: Readonly<Record<ToolName | PaidTier, readonly [noun: string, words: string]>> = {
+  get_trade_call: ['TradeCall', 'a trade call'],
+  get_market_regime: ['MarketRegime', 'a market regime'],
+  scan_trade_calls: ['TradeScan', 'a scan of trade calls'],
+  scan_funding_arb: ['FundingScan', 'a scan of funding rates'],
+  starter: ['Starter', 'the starter plan'],
+  pro: ['Pro', 'the pro plan'],
+}
+type PaidWords = ReturnType<typeof wordsOf>
+
+const header = (description: string) => z.string().optional().describe(description)
+const PAYMENT_HEADERS = z.object({
+  'X-PAYMENT': header('The payment: base64 of JSON, version 1 or 2 of x402'),
+  'PAYMENT-SIGNATURE': header('The same, as version 2 names it; both only with the same payment'),
+  'Payment-Secret': header('`_service.payment.secret` of the first answer, to get it again'),
+  'SIGN-IN-WITH-X': header('A fresh signature of the payer, to get a lost answer again'),
+})
+const offerSchema = z.object({
+  x402Version: z.int(),
+  accepts: z.array(anyObject).describe('Empty if nothing can be paid'),
+  error: z.string(),
+  code: z.string(),
+  message: z.string(),
+  next_step: z.string(),
+  request_id: z.string(),
+})
+const block = z.object({ _service: serviceBlockSchema })
+const boughtPlanSchema = z.object({
+  plan: z.enum(TIERS),
+  days: z.int().positive(),
+  account_id: z.uuid(),
+  from: z.iso.datetime(),
+  to: z.iso.datetime(),
+  ...block.shape,
+})
+
+/** The operations at the path of a product: `POST` sells it, `GET` shows its offer to indexers. */
+function wordsOf(product: ToolName | PaidTier) {
+  const [noun, words] = NAMES[product]
+  const tool = product === 'starter' || product === 'pro' ? undefined : product
+  const description =
+    tool === undefined
+      ? 'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.'
+      : `${TOOLS[tool].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request gets the same answer again.`
+  return {
+    pay: {
+      ...operation(
+        'payments',
+        `${tool === undefined ? 'buy' : 'pay'}${noun}`,
+        tool === undefined ? `Buy ${words} for 30 days, for the account of the key` : `Pay for ${words}`,
+        { description, security: tool === undefined ? KEY : KEY_IF_ANY },
+      ),
+      headers: PAYMENT_HEADERS,
+      body:
+        tool === undefined
+          ? z.object({}).describe('Empty; may be left out')
+          : TOOLS[tool].request.meta({ examples: [PAID_PRODUCTS[tool].example.request] }),
+      response: {
+        200: tool === undefined ? boughtPlanSchema : z.intersection(TOOLS[tool].response, block),
+        402: offerSchema.describe('The offer, or why a payment was refused'),
+      },
+    },
+    offer: {
+      ...operation('payments', `offer${noun}`, `The price of ${words}: the offer that POST makes`, {
+        description: 'The answer is always 402. HEAD has the same headers and no body.',
+      }),
+      response: { 402: offerSchema.describe('The offer') },
+    },
+  }
+}
 
 /** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
 export function answerPreflight(app: FastifyInstance, url: string): void {

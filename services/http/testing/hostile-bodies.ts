@@ -44,7 +44,8 @@ const WRONG_VALUES: readonly unknown[] = [
 function wrongArguments(random: SeededRandom): unknown {
   const wrong = random.pick(WRONG_VALUES)
   return random.pick<unknown>([
-    wrong,
+    // A scan takes no arguments.
+    JSON.stringify(wrong) === '{}' ? [wrong] : wrong,
     { coin: wrong, __wrong: 1 },
     { coin: 'BTC', timeframe: wrong, unknown_field: wrong },
     { coin: 'BTC', timeframe: '7m', top_n: wrong, __proto__x: 1 },
@@ -93,7 +94,9 @@ export function hostileMessage(random: SeededRandom): Buffer {
     [call, call],
     Array.from({ length: 50 }, () => call),
   ])
-  return spoilt(random, Buffer.from(JSON.stringify(message)))
+  const text = JSON.stringify(message)
+  // A scan takes no arguments: without the wrong ones, as their name may be spoilt, it is a call.
+  return text.includes('scan_') ? Buffer.from(text) : spoilt(random, Buffer.from(text))
 }
 
 /** Now and then with some bytes changed, cut off, or said twice. */

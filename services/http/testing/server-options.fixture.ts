@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { ServerOptions } from '../../composition/server.ts'
-import { readinessOf } from '../readiness.ts'
+import { readinessOf } from '../routes/health.ts'
 
 const absent = (): never => {
   throw new ServiceError('internal_error', { message: 'this part was not given to the test’s server' })

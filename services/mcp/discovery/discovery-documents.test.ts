@@ -1,4 +1,5 @@
 import { fastify } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { expect, test } from 'vitest'
 import { PRICES } from '../../../contracts/prices.ts'
 import { docPage } from '../../knowledge/corpus/read-pages.ts'
@@ -34,7 +35,7 @@ test('the manifest of payments names every product that is sold', async () => {
     tools: { offer },
     plans: { offer: (tier: string) => offer(`plans/${tier}`) },
   }
-  const app = fastify()
+  const app = fastify().setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
   await app.register(discoveryRoutes, {
     version: AT.version,
     publicUrl: () => AT.url,

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { anyObject, type Operation, operationsOf, revalidated } from '../../http/openapi/operation.ts'
+import { anyObject, bodyOf, operation } from '../../http/openapi.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
 import type { PaidCalls, PaidOutcome } from '../../tool-calls/index.ts'
@@ -21,11 +22,6 @@ export interface DiscoveryOptions {
   readonly hasMcp: boolean
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-const TEXT_TYPE = 'text/plain; charset=utf-8'
-
-const describe = operationsOf({ tag: 'service' })
-
 /**
  * The documents by which agents and indexers find the service. They are made from the catalogue of tools, the offers
  * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
@@ -37,37 +33,26 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
     url: (publicUrl() || DOCUMENTED_ADDRESS).replace(/\/+$/, ''),
   })
   const json = (body: JsonObject): string => JSON.stringify(body)
-  const jsonDocument = revalidated('The document', 'application/json', anyObject)
-  const text = revalidated('The document', 'text/plain')
-  if (paid !== undefined) {
-    const operation = describe('paidResources', 'What can be paid for here, for agents and indexers', {
-      ...jsonDocument,
-      errors: ['payments_unavailable'],
-    })
-    serve(app, '/.well-known/x402.json', JSON_TYPE, operation, () =>
-      json(x402Manifest(offersOf(paid), { since: options.since, url: described().url })),
+  const serve = (path: string, id: string, summary: string, make: () => string | Promise<string>): void => {
+    const type = path.endsWith('.txt') ? 'text/plain' : 'application/json'
+    const body = type === 'text/plain' ? z.string() : anyObject
+    const schema = { ...operation('service', id, summary), response: bodyOf({ [type]: body }) }
+    app.get(path, { schema }, async (request, reply) =>
+      sendPublic(request, reply, `${type}; charset=utf-8`, await make()),
     )
   }
-  if (hasMcp) {
-    const entry = describe('registryEntry', 'This server as the MCP registry lists it', jsonDocument)
-    serve(app, '/server.json', JSON_TYPE, entry, () => json(serverJson(described())))
-  }
-  if (pages !== undefined) {
-    const short = describe('llms', 'The service in one page of Markdown, for language models', text)
-    serve(app, '/llms.txt', TEXT_TYPE, short, async () => llmsText(await pages(), described()))
-  }
-}
-
-function serve(
-  app: FastifyInstance,
-  path: string,
-  type: string,
-  operation: Operation,
-  make: () => string | Promise<string>,
-): void {
-  app.get(path, { schema: { operation } }, async (request, reply) =>
-    sendPublic(request, reply, type, await make()),
-  )
+  if (paid !== undefined)
+    serve('/.well-known/x402.json', 'paidResources', 'The paid products, for agents and indexers', () =>
+      json(x402Manifest(offersOf(paid), { since: options.since, url: described().url })),
+    )
+  if (hasMcp)
+    serve('/server.json', 'registryEntry', 'This server as the MCP registry lists it', () =>
+      json(serverJson(described())),
+    )
+  if (pages !== undefined)
+    serve('/llms.txt', 'llms', 'The service in one page of Markdown, for language models', async () =>
+      llmsText(await pages(), described()),
+    )
 }
 
 /** The offers as they are sent to who brings no payment, decoded. */

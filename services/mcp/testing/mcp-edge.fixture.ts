@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { TOOLS, toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
@@ -77,6 +78,7 @@ export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOpt
 export async function createMcpEdge(change: Partial<McpServerOptions> = {}): Promise<FastifyInstance> {
   let requests = 0
   const app = fastify({ genReqId: () => `request-${++requests}`, forceCloseConnections: true })
+  app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
   await app.register(mcpServer, mcpOptions(change))
   return app
 }

@@ -13,10 +13,9 @@ import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
-import { operationsOf } from '../../http/openapi/operation.ts'
-import { type BoardRoutesOptions, boardFilters } from '../../http/routes/board.ts'
+import { bodyOf, operation } from '../../http/openapi.ts'
 import type { HealthRoutesOptions } from '../../http/routes/health.ts'
-import type { SeriesRoutesOptions } from '../../http/routes/series.ts'
+import { boardFilters, type HistoryRoutesOptions } from '../../http/routes/history.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import {
   ageText,
@@ -44,7 +43,7 @@ import { type Page, type PageFrame, page } from '../layout.ts'
 import { sendPublicPage } from '../send-page.ts'
 import { sparkline } from '../sparkline.ts'
 
-export interface BoardPagesOptions extends BoardRoutesOptions, SeriesRoutesOptions {
+export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 'seriesHistory'> {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
   /** Whether calls are made at each timeframe. */
   readonly speech: () => readonly SpeechAnswerRow[]
@@ -68,26 +67,19 @@ const querySchema = z.object({
 })
 type BoardPageQuery = z.infer<typeof querySchema>
 
-const operation = operationsOf({ tag: 'service' })(
-  'describeService',
-  'What this is and what is served; the board, to browsers',
-  {
-    answers: {
-      200: {
-        description: 'A description in short',
-        content: {
-          'application/json': z.object({
-            service: z.string(),
-            version: z.string(),
-            market: z.string(),
-            notice: z.string(),
-            endpoints: z.record(z.string(), z.string()).describe('What is served, by method and path'),
-          }),
-        },
-      },
-    },
-  },
-)
+const schema = {
+  ...operation('service', 'describeService', 'What is served, in short; the board, to browsers'),
+  response: bodyOf({
+    'application/json': z.object({
+      service: z.string(),
+      version: z.string(),
+      market: z.string(),
+      notice: z.string(),
+      endpoints: z.record(z.string(), z.string()).describe('What is served, by method and path'),
+    }),
+    'text/html': z.string(),
+  }),
+}
 
 const PAGE_ROWS = 50
 /** Seconds after which the page reads itself again. */
@@ -134,7 +126,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     return drawn
   }
 
-  app.get('/', { schema: { operation } }, async (request, reply) => {
+  app.get('/', { schema }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtmlFirst(request.headers.accept)) return options.describe()
     const query = parse(request.query)

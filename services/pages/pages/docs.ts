@@ -6,7 +6,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { SearchAnswer } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
-import { anyObject, bodyOfType, operationsOf, revalidated } from '../../http/openapi/operation.ts'
+import { anyObject, bodyOf, operation } from '../../http/openapi.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import {
   type Block,
@@ -29,41 +29,37 @@ export interface DocsRoutesOptions {
   readonly frame: () => PageFrame
 }
 
-const describe = operationsOf({ tag: 'knowledge' })
 /** Sections that a search lists. */
 const FOUND = 12
-const index = {
-  operation: describe('docs', 'The pages of the documentation, or its sections that fit a question', {
-    ...revalidated('A page that needs no scripts', 'text/html'),
-    parameters: { q: 'Words to search for; without them all pages are listed' },
-  }),
-  querystring: z.object({ q: z.string().trim().max(LIMITS.searchCharacters).optional() }),
-}
-
+const pageBody = bodyOf({ 'text/html': z.string() }, 'A page that needs no scripts')
 /** Only what was read into memory is looked up, so a name leads to no file. */
-const one = {
-  operation: describe('docsPage', 'One page of the documentation, with an anchor for every section', {
-    errors: ['not_found'],
-    ...revalidated('A page that needs no scripts', 'text/html'),
+const nameParameter = (description: string) => z.string().max(64).describe(description)
+const index = {
+  ...operation('knowledge', 'docs', 'The pages of the documentation, or its sections that match a query'),
+  querystring: z.object({
+    q: z
+      .string()
+      .trim()
+      .max(LIMITS.searchCharacters)
+      .optional()
+      .describe('Words to search for; without them all pages are listed'),
   }),
-  params: z.strictObject({ page: z.string().max(64).describe('Name of the page, as in `quotas`') }),
+  response: pageBody,
 }
-
-/** Names of files, so that one leads to no other. */
-const fileName = z.string().max(64)
+const one = {
+  ...operation('knowledge', 'docsPage', 'One page of the documentation, with an anchor for every section'),
+  params: z.strictObject({ page: nameParameter('Name of the page, as in `quotas`') }),
+  response: pageBody,
+}
 const example = {
-  operation: describe('docsExample', 'A program that the documentation shows', {
-    errors: ['not_found'],
-    answers: bodyOfType('The program', 'text/plain'),
-  }),
-  params: z.strictObject({ file: fileName.describe('Name of the file, as in `bot.py`') }),
+  ...operation('knowledge', 'docsExample', 'A program that the documentation shows'),
+  params: z.strictObject({ file: nameParameter('Name of the file, as in `bot.py`') }),
+  response: bodyOf({ 'text/plain': z.string() }, 'The program'),
 }
 const event = {
-  operation: describe('eventSchema', 'The JSON Schema of one event of the log', {
-    errors: ['not_found'],
-    ...revalidated('The schema of its `data`', 'application/schema+json', anyObject),
-  }),
-  params: z.strictObject({ file: fileName.describe('Type of the event, as in `VerdictRecorded.json`') }),
+  ...operation('knowledge', 'eventSchema', 'The JSON Schema of one event of the log'),
+  params: z.strictObject({ file: nameParameter('Type of the event, as in `VerdictRecorded.json`') }),
+  response: bodyOf({ 'application/schema+json': anyObject }, 'The schema of its `data`'),
 }
 
 /**

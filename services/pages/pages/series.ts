@@ -12,7 +12,7 @@ import type { HistoryRow, SeriesHistory } from '../../../contracts/series-histor
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { SpeechAnswerRow, TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { likelierBarrier } from '../../../contracts/verdict.ts'
-import { seriesParams } from '../../http/routes/series.ts'
+import { seriesParams } from '../../http/routes/history.ts'
 import type { PageClient, Refusal } from '../api-client.ts'
 import { CHART_LIBRARY, SERIES_SCRIPT } from '../assets.ts'
 import {

@@ -12,8 +12,8 @@ import {
   verificationAnswerSchema,
 } from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
-import { operationsOf } from '../../http/openapi/operation.ts'
-import { signalOfLeaving } from '../../http/waits.ts'
+import { bodyOf, operation } from '../../http/openapi.ts'
+import { signalOfLeaving } from '../../http/request-signal.ts'
 import { PROOF_SCRIPT } from '../assets.ts'
 import {
   facts,
@@ -36,20 +36,9 @@ export interface VerifyRoutesOptions {
 }
 
 const schema = {
-  operation: operationsOf({ tag: 'verdicts' })(
-    'verifyVerdict',
-    'A verdict as it was recorded, with its hash and its outcome',
-    {
-      description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
-      errors: ['verdict_unknown', 'store_unavailable'],
-      answers: {
-        200: {
-          description: 'What the log says of it',
-          content: { 'application/json': verificationAnswerSchema, 'text/html': undefined },
-        },
-      },
-    },
-  ),
+  ...operation('verdicts', 'verifyVerdict', 'A verdict as it was recorded, with its hash and its outcome', {
+    description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
+  }),
   params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
   querystring: z.object({
     format: z
@@ -57,8 +46,7 @@ const schema = {
       .optional()
       .describe('Form of the answer; without it the Accept header decides'),
   }),
-  // A page is text already; what is sent as JSON is checked.
-  response: { 200: z.union([verificationAnswerSchema, z.string()]) },
+  response: bodyOf({ 'application/json': verificationAnswerSchema, 'text/html': z.string() }),
 }
 
 /**

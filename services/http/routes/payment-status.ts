@@ -1,7 +1,38 @@
-import { formatUsdc } from '../../contracts/chain.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
-import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
-import type { Payment } from '../payments/index.ts'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { formatUsdc } from '../../../contracts/chain.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
+import type { Payment } from '../../payments/index.ts'
+import { operation } from '../openapi.ts'
+import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
+
+export interface PaymentRoutesOptions {
+  /** @throws ServiceError `payment_unknown`, and those of the store */
+  readonly showPayment: (paymentId: string) => Promise<Payment>
+}
+
+const PATH = '/x402/payments/:id'
+
+/**
+ * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and
+ * stands in the answer that was paid for; neither that answer nor the signature is shown.
+ */
+export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, options) => {
+  app.setErrorHandler(answerPaidFailure)
+  app.addHook('onRequest', async (_request, reply) => void reply.headers(PAID_CORS_HEADERS))
+  const schema = {
+    ...operation('payments', 'payment', 'The state of a payment', {
+      description: 'Open to every holder of the id, which stands in the answer that was paid for.',
+    }),
+    params: z.strictObject({
+      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
+    }),
+    response: { 200: paymentAnswerSchema },
+  }
+  app.get(PATH, { schema }, async ({ params }) => toPaymentAnswer(await options.showPayment(params.id)))
+  answerPreflight(app, PATH)
+}
 
 /** The next step of the payer, by the state of the payment. */
 const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {
