@@ -165,9 +165,8 @@ export const LIMITS = {
   /** How long a request may take to arrive whole, and of that its headers. */
   requestArrivalMs: 30_000,
   requestHeadersMs: 15_000,
-  /** Connections of one process, and how many of them one address (IPv6: one /48) may have. */
+  /** Connections of one process; a proxy in front limits those of one address. */
   connections: 4_096,
-  connectionsPerAddress: 512,
   /** How long a connection may be idle between two requests: longer than balancers keep theirs, which is a minute. */
   connectionIdleMs: 72_000,
   /** How long nothing at all may come or go on a connection, an answer being made included. */
@@ -176,10 +175,7 @@ export const LIMITS = {
   readinessKeptMs: 1_000,
   /** How often connections are looked at. */
   connectionLookMs: 5_000,
-  /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
-  readerMs: 30_000,
-  readerBytes: 16_384,
-  /** How slow a sender or a reader may be before a newcomer who finds no room has theirs; where there is room, longer. */
+  /** How slow the reader of a replay may be before a newcomer gets its place, if all are taken. */
   givesWayMs: 5_000,
   /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: 1_000,

@@ -225,7 +225,7 @@ describe('GET /api/verdicts', () => {
   test('a store that is away is a 503 with a next step, not a cut answer', async () => {
     await store.close()
     const response = await fetch(`${base}/api/verdicts`)
-    expect(response.status).toBe(503)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
     expect(await response.json()).toMatchObject({ code: 'store_unavailable', next_step: expect.any(String) })
   })
 })

@@ -12,20 +12,19 @@ import type { Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
-import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/answer-headers.ts'
-import { type CauseLog, createCauseLog } from '../http/cause-log.ts'
-import { createClientAddress, type TrustProxy } from '../http/client-address.ts'
+import { requireOneReading, useJsonBodies } from '../http/bodies.ts'
+import { addressOf, type TrustProxy, trustedProxies } from '../http/client-address.ts'
 import {
-  CONNECTION_LIMITS,
-  type ConnectionLimits,
-  serverTimeouts,
-  useConnectionLimits,
-} from '../http/connections.ts'
-import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
-import { useJsonBodies } from '../http/json-bodies.ts'
-import { requireOneHost } from '../http/one-host.ts'
+  answerFailure,
+  type CauseLog,
+  createCauseLog,
+  refuseExpectation,
+  refuseMalformed,
+  useErrorRegistry,
+} from '../http/errors.ts'
 import { type OpenApiDocument, useOpenApi } from '../http/openapi.ts'
-import type { RateLimits } from '../http/rate-limits.ts'
+import { type RateLimits, useRateLimits } from '../http/rate-limits.ts'
+import { useShutdown } from '../http/request-signal.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
 import { type HealthRoutesOptions, healthRoutes } from '../http/routes/health.ts'
 import { type HistoryRoutesOptions, historyRoutes } from '../http/routes/history.ts'
@@ -60,7 +59,7 @@ import {
 import { type VerdictRoutesOptions, verdictRoutes } from '../http/routes/verdicts.ts'
 import { webhookRoutes } from '../http/routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
-import { useRateLimits } from '../http/use-rate-limits.ts'
+import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/send-public.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
@@ -77,6 +76,15 @@ import { type VerifyRoutesOptions, verifyRoutes } from '../pages/pages/verify.ts
 import { pages } from '../pages/routes.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
+
+/** How long Node waits, and how often it looks; milliseconds. */
+const TIMEOUTS = {
+  requestTimeout: LIMITS.requestArrivalMs,
+  headersTimeout: LIMITS.requestHeadersMs,
+  connectionTimeout: LIMITS.connectionSilentMs,
+  keepAliveTimeout: LIMITS.connectionIdleMs,
+  connectionsCheckingInterval: LIMITS.connectionLookMs,
+}
 
 /** Groups that are left out are not served. */
 export interface ServerOptions
@@ -115,12 +123,11 @@ export interface ServerOptions
   readonly since?: number
   /** Shows the MCP registry that the domain is the publisher's. */
   readonly rateLimits?: RateLimits | undefined
-  readonly connectionLimits?: Partial<ConnectionLimits> | undefined
+  readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>
 }
 
 /** The parts that all routes of a server share. */
 interface Edge {
-  readonly limits: ConnectionLimits
   readonly publicUrl: () => string
   readonly frame: () => PageFrame
   readonly addressOf: (request: FastifyRequest) => string
@@ -132,9 +139,10 @@ interface Edge {
 /** The HTTP edge: it translates, and decides nothing. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const edge = edgeOf(options)
-  const { http: httpTimeouts, ...timeouts } = serverTimeouts(edge.limits)
+  const { headersTimeout, connectionsCheckingInterval, ...timeouts } = { ...TIMEOUTS, ...options.timeouts }
   const app = fastify({
     ...timeouts,
+    trustProxy: trustedProxies(options.trustProxy),
     loggerInstance: options.log,
     // Given at its beginning, Fastify does not load its own, which know schemas of JSON.
     schemaController: {
@@ -153,7 +161,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Refused below, in the words of the registry: Node's own refusal has no body.
-    http: { ...httpTimeouts, maxHeaderSize: LIMITS.requestHeaderBytes, requireHostHeader: false },
+    http: {
+      headersTimeout,
+      connectionsCheckingInterval,
+      maxHeaderSize: LIMITS.requestHeaderBytes,
+      requireHostHeader: false,
+    },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
     clientErrorHandler: refuseMalformed,
@@ -165,18 +178,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
-function edgeOf({
-  connectionLimits,
-  trustProxy,
-  market,
-  version,
-  publicUrl = () => '',
-  accounts,
-  log,
-}: ServerOptions): Edge {
-  const clientAddress = createClientAddress(trustProxy)
+function edgeOf({ market, version, publicUrl = () => '', accounts, log }: ServerOptions): Edge {
   return {
-    limits: { ...CONNECTION_LIMITS, ...connectionLimits },
     publicUrl,
     frame: () => ({
       market,
@@ -184,12 +187,7 @@ function edgeOf({
       publicUrl: publicUrl(),
       hasNoMail: accounts?.accounts.hasNoMail === true,
     }),
-    addressOf: ({ headers, socket }) =>
-      clientAddress({
-        remoteAddress: socket.remoteAddress,
-        // Node joins several of them.
-        forwardedFor: headers['x-forwarded-for'] as string | undefined,
-      }),
+    addressOf,
     logCause: createCauseLog(log, () => performance.now()),
     ownProof: randomBytes(32).toString('base64url'),
   }
@@ -197,8 +195,8 @@ function edgeOf({
 
 function useEdge(
   app: FastifyInstance,
-  { metrics, trustProxy, rateLimits }: ServerOptions,
-  { limits, frame, addressOf, logCause, ownProof }: Edge,
+  { metrics, rateLimits }: ServerOptions,
+  { frame, logCause, ownProof }: Edge,
 ): void {
   const closing = new AbortController()
   useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
@@ -210,7 +208,7 @@ function useEdge(
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) throw new ServiceError('shutting_down')
     if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
-    requireOneHost(request.raw)
+    requireOneReading(request)
     if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
       throw new ServiceError('token_elsewhere')
     }
@@ -219,7 +217,9 @@ function useEdge(
     }
     done()
   })
-  useConnectionLimits(app, { limits, trustProxy, closing, now: () => performance.now() })
+  app.server.maxConnections = LIMITS.connections
+  app.addHook('preClose', async () => closing.abort())
+  useShutdown(app)
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
     if (String(reply.getHeader('cache-control')).startsWith('public')) {
@@ -256,7 +256,7 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   })
   const hasSignIn = options.accounts !== undefined
   const exchanges = () => options.mcp?.sources.exchanges() ?? []
-  const all = { ...options, ...edge, describe, hasSignIn, exchanges, givesWayMs: edge.limits.givesWayMs }
+  const all = { ...options, ...edge, describe, hasSignIn, exchanges }
   await register(app, all, [
     assetRoutes,
     historyRoutes,

@@ -53,8 +53,8 @@ describe('a body', () => {
       'of two types at once',
       '{}',
       { 'content-type': 'application/json, application/json' },
-      415,
-      'unsupported_media_type',
+      400,
+      'invalid_content_type',
     ],
   ])('%s is refused, and nothing is asked', async (_name, payload, headers, status, code) => {
     const response = await post(payload, headers)

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import type { Logger } from 'pino'
 import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
 import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { STATUS_CODES } from '../runtime/http/node-http.ts'
-import { acceptsHtmlFirst } from './accept-header.ts'
-import type { CauseLog } from './cause-log.ts'
+import { acceptsHtmlFirst } from './accept.ts'
 
 /** The body of every refusal. */
 export interface ErrorBody extends JsonObject {
@@ -26,6 +26,29 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
     next_step: nextStep,
     ...(details === undefined ? {} : { details }),
     request_id: requestId,
+  }
+}
+
+/** Logs why requests are refused if callers are not told. */
+export type CauseLog = (error: ServiceError, requestId: string) => void
+
+/** How often each code is logged: callers must not be able to flood the log. */
+const LOG_EVERY_MS = 10_000
+
+/** @param now a clock that is never set, milliseconds */
+export function createCauseLog(log: Pick<Logger, 'warn'>, now: () => number): CauseLog {
+  const logged = new Map<ErrorCode, { at: number; skipped: number }>()
+  return (error, requestId) => {
+    const { code, cause, isForCallers } = error
+    // Faults of the program are logged each.
+    if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
+    const before = logged.get(code)
+    if (before !== undefined && now() - before.at < LOG_EVERY_MS) {
+      before.skipped += 1
+      return
+    }
+    logged.set(code, { at: now(), skipped: 0 })
+    log.warn({ err: error, request_id: requestId, more: before?.skipped ?? 0 }, 'requests are refused')
   }
 }
 
@@ -135,13 +158,17 @@ const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
   !IS_FOR_PROGRAMS.test(url) &&
   (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
 
+/** Says when to ask again what is refused for now (RFC 9110 §10.2.3). */
+export function retryLater(reply: FastifyReply, { code, details }: ServiceError): void {
+  const { status } = ERRORS[code]
+  const seconds = details?.retry_after_s
+  if (status === 429 || status === 503 || typeof seconds === 'number')
+    reply.header('retry-after', Math.max(1, Math.ceil(Number(seconds ?? 1))))
+}
+
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
-  // A caller of this function may have set a more specific value.
-  if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
-    const seconds = error.details?.retry_after_s
-    reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
-  }
   const { status } = ERRORS[error.code]
+  retryLater(reply, error)
   const show = isForPeople(request) ? (request.server as { [SHOW]?: ShowRefusal })[SHOW] : undefined
   if (show === undefined) return reply.code(status).send(errorBody(error, request.id))
   const { code, message, nextStep } = forCallers(error)

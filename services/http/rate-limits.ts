@@ -1,11 +1,20 @@
 import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { createWindow, type Window } from '../runtime/admission/window.ts'
+import { createWindow } from '../runtime/admission/window.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { withTimeout } from '../runtime/async/with-timeout.ts'
-import type { Cache } from '../runtime/cache/cache.ts'
-import { addressBlock } from './client-address.ts'
+import type { Cache, Count } from '../runtime/cache/cache.ts'
+import { addressBlock, type CallerOptions } from './client-address.ts'
+import { isByOwnersDoor } from './operator.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answered however often it is asked. */
+    readonly isUnlimited?: boolean
+  }
+}
 
 /** The caller that a request is counted for. */
 export interface RateSubject {
@@ -27,7 +36,7 @@ export interface RateState {
 
 export interface RateDecision {
   readonly isAdmitted: boolean
-  /** Empty where nothing is limited. */
+  /** Empty if nothing is limited. */
   readonly states: readonly RateState[]
 }
 
@@ -41,23 +50,37 @@ export interface RateLimitsOptions extends Pick<Clock, 'now'> {
   /** Requests of one address in a second; undefined for no limit. */
   readonly perAddress: number | undefined
   readonly perKey: number | undefined
-  /** The counts that processes share; undefined where there is only this process. */
+  /** The counts that processes share; undefined if there is only this process. */
   readonly shared: Cache | undefined
-  /** Told when the shared count is left aside, once until it has answered again. */
+  /** Called when the shared count fails, once until it has answered again. */
   readonly report?: (fault: ServiceError) => void
 }
 
 /**
- * Limits in fixed windows of a second that begin with a subject's first request, so that two adjoining windows let
- * through at most twice the limit within any second. This process counts for itself first: a caller past the limit
- * here costs nothing elsewhere. The shared count is asked next and decides where it answers in time; where it is away
- * or slow, this process goes on alone for a second before it asks again, so that a cache never holds up or refuses a
- * request.
+ * Limits in fixed windows of a second that begin with a subject's first request. This process counts first: a caller
+ * past the limit here costs nothing elsewhere. The shared count decides if it answers in time; if it does not, this
+ * process counts alone for a second, so that a cache never holds up or refuses a request.
  */
-export function createRateLimits(options: RateLimitsOptions): RateLimits {
-  const { perAddress, perKey, now } = options
+export function createRateLimits({ perAddress, perKey, shared, now, report }: RateLimitsOptions): RateLimits {
   const own = createWindow({ now, windowMs: LIMITS.rateWindowMs, maxSubjects: LIMITS.rateSubjects })
-  const countShared = createSharedCount(options)
+  let aloneUntil = Number.NEGATIVE_INFINITY
+  let isReported = false
+
+  async function countShared(subject: string): Promise<Count | undefined> {
+    if (shared === undefined || now() < aloneUntil) return undefined
+    try {
+      const counting = shared.increment(`rate:${subject}`, { ttlMs: LIMITS.rateWindowMs })
+      const counted = await withTimeout(counting, LIMITS.rateWaitMs, lateError)
+      isReported = false
+      return counted
+    } catch (error) {
+      const message = `this process counts requests alone for a second: ${reasonOf(error)}`
+      if (!isReported) report?.(new ServiceError('cache_unavailable', { message, cause: error }))
+      isReported = true
+      aloneUntil = now() + LIMITS.rateAloneMs
+      return undefined
+    }
+  }
 
   async function count(policy: RateState['policy'], limit: number, subject: string): Promise<RateState> {
     const mine = own.add(subject)
@@ -67,70 +90,34 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
     return { policy, limit, remaining: limit - Math.max(total, mine.count), resetsInMs: expiresInMs }
   }
 
-  async function take({ address, key }: RateSubject): Promise<RateDecision> {
-    const states: RateState[] = []
-    if (perAddress !== undefined) {
-      states.push(await count('address', perAddress, `address:${addressBlock(address)}`))
-    }
-    // A caller that is past the limit of its address has none of its key's used up.
-    if (perKey !== undefined && key !== undefined && states.every(isWithin)) {
-      states.push(await count('key', perKey, `key:${hash('sha256', key, 'base64url')}`))
-    }
-    return {
-      isAdmitted: states.every(isWithin),
-      states: states.map((state) => ({ ...state, remaining: Math.max(0, state.remaining) })),
-    }
-  }
-
-  return { take }
-}
-
-const isWithin = ({ remaining }: RateState): boolean => remaining >= 0
-
-/** Counts in the cache that processes share, while it answers in time; undefined while it does not. */
-function createSharedCount({
-  shared,
-  now,
-  report,
-}: RateLimitsOptions): (subject: string) => Promise<ReturnType<Window['add']> | undefined> {
-  if (shared === undefined) return async () => undefined
-  let aloneUntil = Number.NEGATIVE_INFINITY
-  let isReported = false
-  return async (subject) => {
-    if (now() < aloneUntil) return undefined
-    try {
-      const counting = shared.increment(`rate:${subject}`, { ttlMs: LIMITS.rateWindowMs })
-      const count = await withTimeout(counting, LIMITS.rateWaitMs, lateError)
-      isReported = false
-      return count
-    } catch (error) {
-      if (!isReported) {
-        isReported = true
-        const message = `this process counts requests alone for a second: ${reasonOf(error)}`
-        report?.(new ServiceError('cache_unavailable', { message, cause: error }))
+  return {
+    async take({ address, key }) {
+      const states: RateState[] = []
+      const isWithin = () => states.every(({ remaining }) => remaining >= 0)
+      if (perAddress !== undefined)
+        states.push(await count('address', perAddress, `address:${addressBlock(address)}`))
+      // A caller that is past the limit of its address uses up none of its key's.
+      if (perKey !== undefined && key !== undefined && isWithin())
+        states.push(await count('key', perKey, `key:${hash('sha256', key, 'base64url')}`))
+      return {
+        isAdmitted: isWithin(),
+        states: states.map((state) => ({ ...state, remaining: Math.max(0, state.remaining) })),
       }
-      aloneUntil = now() + LIMITS.rateAloneMs
-      return undefined
-    }
+    },
   }
 }
 
 const lateError = (): ServiceError =>
   new ServiceError('cache_unavailable', { message: `no answer within ${LIMITS.rateWaitMs} ms` })
 
-/** Whole seconds, from 1, after which a caller that was not admitted may try again. */
-export const retryAfterSeconds = ({ states }: RateDecision): number =>
-  Math.max(1, seconds(states.at(-1)?.resetsInMs ?? 0))
-
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
 
-/** Says which limit it was; for a decision that does not admit. */
-export function rateRefusal(decision: RateDecision): ServiceError {
-  const state = decision.states.at(-1)
-  const whose = state?.policy === 'key' ? 'this key' : 'this address'
+/** The refusal that names the limit; for a decision that does not admit. */
+export function rateRefusal({ states }: RateDecision): ServiceError {
+  const { policy, limit, resetsInMs } = states.at(-1) ?? { policy: null, limit: null, resetsInMs: 0 }
   return new ServiceError('rate_limited', {
-    message: `more than ${state?.limit} requests of ${whose} in a second`,
-    details: { limit: state?.limit ?? null, per: state?.policy ?? null, window_seconds: 1 },
+    message: `more than ${limit} requests of this ${policy} in a second`,
+    details: { limit, per: policy, window_seconds: 1, retry_after_s: Math.max(1, seconds(resetsInMs)) },
   })
 }
 
@@ -150,3 +137,23 @@ export function rateHeaders({ states }: RateDecision): Readonly<Record<string, s
       .join(', '),
   }
 }
+
+/**
+ * Counts every request of an app before anything else is done for it, and refuses with 429 `rate_limited` and
+ * `Retry-After` past a limit. Answers show the state of each limit. The operator socket has no limits.
+ */
+export function useRateLimits(
+  app: FastifyInstance,
+  { limits, addressOf }: CallerOptions & { readonly limits: RateLimits },
+): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isUnlimited === true || isByOwnersDoor(request)) return
+    const decision = await limits.take({ address: addressOf(request), key: bearerOf(request) })
+    reply.headers(rateHeaders(decision))
+    if (!decision.isAdmitted) throw rateRefusal(decision)
+  })
+}
+
+/** The text that was sent as a key, valid or not. */
+const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer +([!-~]{1,512})$/i.exec(headers.authorization ?? '')?.[1]

@@ -75,3 +75,24 @@ test.each([
 ])('the host of a request: %j', async (version, status) => {
   expect((await send(`GET /livez ${version}Connection: close\r\n\r\n`)).status).toBe(status)
 })
+
+const BODIES: readonly (readonly [path: string, type: string, body: string])[] = [
+  ['/api/sign-in', JSON_TYPE, '{"email":"a1@example.com"}'],
+  ['/api/keys', JSON_TYPE, '{}'],
+  ['/api/webhooks', JSON_TYPE, '{}'],
+  ['/api/search', JSON_TYPE, '{"query":"quota"}'],
+  ['/api/chat', JSON_TYPE, '{"question":"Is a HOLD free?"}'],
+  ['/mcp', JSON_TYPE, call('"coin":"BTC"')],
+  ['/oauth/token', FORM_TYPE, 'grant_type=a'],
+  ['/oauth/register', JSON_TYPE, '{}'],
+  ['/account/sign-in', FORM_TYPE, 'email=a1%40example.com'],
+]
+test.each(BODIES)('POST %s with two types of its body: 400', async (path, type, body) => {
+  for (const types of [`${type}\r\nContent-Type: text/plain`, `${type}, ${type}`]) {
+    const { host } = new URL(service.url)
+    const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: ${types}`
+    const length = Buffer.byteLength(body)
+    const answer = await send(`${head}\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n${body}`)
+    expect([answer.status, answer.body], types).toEqual([400, expect.stringContaining('Content-Type')])
+  }
+})

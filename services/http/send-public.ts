@@ -1,8 +1,32 @@
+import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
-import { acceptedCoding } from './content-coding.ts'
-import { etagOf, isNoneMatch } from './etag.ts'
+import { acceptedCoding } from './accept.ts'
+
+/** Headers of every answer. */
+export const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** Headers about one request and its caller: left out of answers that caches keep for others. */
+export const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+
+/** A strong validator of an answer's bytes (RFC 9110 §8.8.3). @example etagOf('{}') // '"…27 characters…"' */
+const etagOf = (body: string): string => `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
+
+/** Whether an `If-None-Match` header names a validator (RFC 9110 §13.1.2), weak or strong, or any. */
+export const isNoneMatch = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header.trim() === '*' ||
+    header
+      .split(',')
+      .map((one) => one.trim().replace(/^W\//, ''))
+      .includes(etag))
 
 /** Pages of any origin may read what is public and the same for all. */
 export const PUBLIC_HEADERS = {

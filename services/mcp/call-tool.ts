@@ -1,7 +1,7 @@
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
-import type { CauseLog } from '../http/cause-log.ts'
+import type { CauseLog } from '../http/errors.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, RpcFault } from './jsonrpc.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../contracts/limits.ts'
-import { formOf } from '../http/form-bodies.ts'
+import { formOf } from '../http/bodies.ts'
 import { limitPages } from './page-limit.ts'
 import { accountPages } from './pages/account.ts'
 import { type OAuthPagesOptions, oauthPages } from './pages/oauth-routes.ts'

@@ -61,7 +61,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   aws4fetch: ['services/log/backup/'],
   ioredis: ['services/runtime/cache/'],
   jose: ['services/payments/settlement/'],
-  'ipaddr.js': ['services/webhooks/sending/'],
+  'ipaddr.js': ['services/http/client-address.ts', 'services/webhooks/sending/'],
   'lightweight-charts': ['services/pages/assets.ts'],
   nats: ['services/runtime/bus/'],
   'node:child_process': ['services/analyst/page-keeper.ts', 'services/own-node.js'],

@@ -4,8 +4,8 @@ import { ERRORS, type ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
-import { toServiceError } from '../errors.ts'
-import { formOf } from '../form-bodies.ts'
+import { formOf } from '../bodies.ts'
+import { retryLater, toServiceError } from '../errors.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { sendPublic } from '../send-public.ts'
 
@@ -107,8 +107,7 @@ function refuse(
   // Other refusals are translated into the codes of OAuth as far as there are any.
   const { status } = ERRORS[error.code]
   if (status === 500) throw error
-  const { retry_after_s: seconds } = error.details ?? {}
-  if (status === 429) reply.header('retry-after', typeof seconds === 'number' ? seconds : 60)
+  retryLater(reply, error)
   const asked = request.routeOptions.url === '/oauth/register' ? 'invalid_client_metadata' : 'invalid_request'
   const code = status === 429 || status === 503 ? 'temporarily_unavailable' : asked
   // RFC 6749 and 7591 know no other status for a request that cannot be read.

@@ -12,9 +12,9 @@ import {
   type SealedFileName,
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
-import { isNoneMatch } from '../etag.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
+import { isNoneMatch } from '../send-public.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: {

@@ -13,7 +13,7 @@ import { followVerdicts } from '../../analyst/index.ts'
 import { createServer } from '../../composition/server.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
-import { encoded } from '../content-coding.ts'
+import { encoded } from '../accept.ts'
 import { replaysOf } from '../testing/replays.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 

@@ -22,9 +22,8 @@ import {
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
 import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../runtime/admission/places.ts'
+import { acceptedCoding, encoded } from '../accept.ts'
 import { addressBlock, addressSite, type CallerOptions } from '../client-address.ts'
-import type { ConnectionLimits } from '../connections.ts'
-import { acceptedCoding, encoded } from '../content-coding.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../request-signal.ts'
@@ -78,14 +77,15 @@ const streamRoute = {
  * Parquet in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
  * visible. Verdicts without an outcome are shown to the operator only, who has all in the order of the verdicts.
  */
-export const verdictRoutes: FastifyPluginAsyncZod<
-  VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>
-> = async (app, options) => {
+export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (
+  app,
+  options,
+) => {
   const closing = new AbortController()
   const replays = createStreamPlaces('replays', {
     total: LIMITS.verdictReplays,
     each: { address: LIMITS.verdictReplaysPerAddress },
-    lost: { afterMs: options.givesWayMs, elapsed: () => performance.now() },
+    lost: { afterMs: LIMITS.givesWayMs, elapsed: () => performance.now() },
   })
   const streams = createStreamPlaces('live streams', {
     total: LIMITS.verdictStreams,
@@ -102,15 +102,13 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     return place
   }
 
-  const seesOpen = (request: FastifyRequest): boolean => isOperator(request, options.operatorToken)
-
   app.get('/api/verdicts', { schema: replayRoute }, async (request, reply) => {
     const { query } = request
     await requireSound(query, options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
-    const withOpen = seesOpen(request)
+    const withOpen = isOperator(request, options.operatorToken)
     reply
       .header('content-type', format.mediaType)
       .header('cache-control', 'no-store')
@@ -139,7 +137,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     await requireSound(query, options.markets)
-    const withOpen = seesOpen(request)
+    const withOpen = isOperator(request, options.operatorToken)
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')

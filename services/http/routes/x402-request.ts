@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { parseJson as readJson } from '../../../contracts/json.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { sentCredential } from '../../accounts/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
-import { readPaidBody } from './x402-body.ts'
+import { requireJsonType } from '../bodies.ts'
 
 /** Context of a request to a paid route that the request does not hold. */
 export interface PaidEdge {
@@ -60,5 +62,34 @@ export class SentCall extends SentRequest implements PaidCall {
     super(edge, request, reply)
     this.tool = tool
     this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
+  }
+}
+
+/**
+ * The body of a request to a paid route. It is read as JSON for the price, no matter its headers; whether they say
+ * what they must is checked once it is paid for.
+ *
+ * @param rawHeaders as Node has them: of two lines of one name it otherwise keeps the first and says nothing
+ */
+export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  const read = parseJson(bytes)
+  return {
+    isEmpty: bytes.length === 0,
+    lenient: read.value,
+    require() {
+      requireJsonType(rawHeaders)
+      if (read.fault === undefined) return read.value
+      throw new ServiceError('invalid_request', { message: `The body is not JSON: ${read.fault}` })
+    },
+  }
+}
+
+function parseJson(bytes: Buffer): { readonly value?: unknown; readonly fault?: string } {
+  if (bytes.length === 0) return { fault: 'it is empty' }
+  try {
+    return { value: readJson(bytes.toString()) }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) }
   }
 }

@@ -13,7 +13,7 @@ import {
   paidPath,
 } from '../../tool-calls/index.ts'
 import type { CallerOptions } from '../client-address.ts'
-import { answerFailure, errorBody, toServiceError } from '../errors.ts'
+import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
@@ -95,7 +95,8 @@ interface PaidHandlers {
 }
 
 function serve(app: FastifyInstance, url: string, { words, offer, answer }: PaidHandlers): void {
-  app.post(url, { schema: words?.pay ?? {}, validatorCompiler: unchecked }, async (request, reply) =>
+  const config = { takesAnyType: true }
+  app.post(url, { config, schema: words?.pay ?? {}, validatorCompiler: unchecked }, async (request, reply) =>
     send(await answer(request, reply), request, reply),
   )
   app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
@@ -212,18 +213,9 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
   return reply.send(text === undefined ? JSON.stringify(body) : Buffer.from(text.bytes, 'latin1'))
 }
 
-/**
- * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page reads it, too, where the
- * request was refused before the hooks here had their turn.
- */
-export function answerPaidFailure(
+/** As everywhere; a page of any origin reads it, also if the request was refused before the hooks here ran. */
+export const answerPaidFailure = (
   error: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply {
-  reply.headers(PAID_CORS_HEADERS)
-  const { details } = toServiceError(error)
-  const seconds = details?.retry_after_s
-  if (typeof seconds === 'number') reply.header('retry-after', Math.max(1, Math.ceil(seconds)))
-  return answerFailure(error, request, reply)
-}
+): FastifyReply => answerFailure(error, request, reply.headers(PAID_CORS_HEADERS))

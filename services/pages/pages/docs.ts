@@ -5,7 +5,7 @@ import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SearchAnswer } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { acceptsHtmlFirst } from '../../http/accept-header.ts'
+import { acceptsHtmlFirst } from '../../http/accept.ts'
 import { anyObject, bodyOf, operation } from '../../http/openapi.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import {

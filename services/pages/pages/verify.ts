@@ -11,7 +11,7 @@ import {
   type VerificationAnswer,
   verificationAnswerSchema,
 } from '../../../contracts/verification.ts'
-import { acceptsHtmlFirst } from '../../http/accept-header.ts'
+import { acceptsHtmlFirst } from '../../http/accept.ts'
 import { bodyOf, operation } from '../../http/openapi.ts'
 import { signalOfLeaving } from '../../http/request-signal.ts'
 import { PROOF_SCRIPT } from '../assets.ts'

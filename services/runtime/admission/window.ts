@@ -1,6 +1,3 @@
-/** Counts of many subjects, each in a window of time of its own. */
-export type Window = ReturnType<typeof createWindow>
-
 export interface WindowOptions {
   /** Milliseconds; it need not be a clock. */
   readonly now: () => number

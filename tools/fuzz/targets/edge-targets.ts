@@ -3,11 +3,10 @@ import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts
 import { positionOfCursor } from '../../../services/analyst/shown-rows.ts'
 import { createServer } from '../../../services/composition/server.ts'
 import { parseToolRequest } from '../../../services/engine/tool-handler/tool-handler.ts'
-import { acceptsHtmlFirst, acceptsJson } from '../../../services/http/accept-header.ts'
-import { createClientAddress } from '../../../services/http/client-address.ts'
-import { acceptedCoding } from '../../../services/http/content-coding.ts'
-import { formOf } from '../../../services/http/form-bodies.ts'
-import { readPaidBody } from '../../../services/http/routes/x402-body.ts'
+import { acceptedCoding, acceptsHtmlFirst, acceptsJson } from '../../../services/http/accept.ts'
+import { formOf } from '../../../services/http/bodies.ts'
+import { normaliseAddress } from '../../../services/http/client-address.ts'
+import { readPaidBody } from '../../../services/http/routes/x402-request.ts'
 import { serverOptions } from '../../../services/http/testing/server-options.fixture.ts'
 import { readChatRequest, readSearchRequest } from '../../../services/knowledge/read-request.ts'
 import { readMessage } from '../../../services/mcp/jsonrpc.ts'
@@ -68,14 +67,7 @@ export const EDGE_TARGETS: readonly Target[] = [
     ],
   },
   { name: 'traceparent', read: (input) => isTraceparent(textOf(input)) },
-  {
-    name: 'forwarded-for',
-    read(input) {
-      const forwardedFor = textOf(input)
-      for (const trust of [{ hops: 3 }, { networks: ['10.0.0.0/8', 'fd00::/8'] }])
-        createClientAddress(trust)({ remoteAddress: '10.0.0.1', forwardedFor })
-    },
-  },
+  { name: 'forwarded-for', read: (input) => textOf(input).split(',').map(normaliseAddress) },
   { name: 'mcp-message', read: (input) => readMessage(input) },
   {
     name: 'tool-arguments',

@@ -5,7 +5,7 @@ import { createClientDocuments } from '../../../services/accounts/oauth/client-d
 import { readAuthorization, readDestination } from '../../../services/accounts/oauth/read-authorization.ts'
 import { createTokens } from '../../../services/accounts/oauth/tokens.ts'
 import { readCode } from '../../../services/accounts/sign-in/sign-in-code.ts'
-import { formOf } from '../../../services/http/form-bodies.ts'
+import { formOf } from '../../../services/http/bodies.ts'
 import { readPayment } from '../../../services/payments/reading/read-payment.ts'
 import { opinionOf, verdictOf } from '../../../services/payments/settlement/facilitator.ts'
 import type { Target } from '../target.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
-import { formOf } from './form-bodies.ts'
+import { formOf } from './bodies.ts'
 
 describe('a form', () => {
   test('has fields once or several times, and no prototype', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acceptsHtmlFirst, acceptsJson } from './accept-header.ts'
+import { acceptsHtmlFirst, acceptsJson } from './accept.ts'
 
 test.each([
   ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
