@@ -11,7 +11,7 @@ export const HISTORY_TOOLS = {
   get_regime_shifts: {
     title: 'History of regimes',
     description:
-      'When the regime of a coin shifted at a timeframe on an exchange, newest first, each shift with the verdict it came with, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
+      'The past: when the regime of a coin last changed, flipping between trending, ranging and volatile. Regime shifts at a timeframe on an exchange, newest first, each with its verdict, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
     request: z.strictObject({
       exchange: exchangeParameter.optional().describe('Exchange code; left out, the first monitored'),
       coin: coinParameter,

@@ -11,14 +11,14 @@ export const KNOWLEDGE_TOOLS = {
   search_knowledge: {
     title: 'Search of the documentation',
     description:
-      'Finds the sections of this service’s documentation that fit some words: tools and their fields, prices, quotas, webhooks, errors, settings. Needs an API key; costs no calls.',
+      'Finds the sections of the docs of this service that match a query: tools and their fields, prices, quotas, rate limits, webhook signatures, error codes, settings. Needs an API key; costs no calls.',
     request: searchKnowledgeRequest,
     response: searchAnswerSchema,
   },
   chat_knowledge: {
     title: 'Question about the service',
     description:
-      'Answers one question about this service from its documentation, with the sections it is taken from, or says that the documentation does not say. Needs an API key; costs no calls, but has a limit of its own.',
+      'Answers one question about this service: explains how it works, what it charges, how payments by x402 work. From its documentation, with the sections it is taken from, or says that the documentation does not say. Needs an API key; costs no calls, but has a limit of its own.',
     request: chatKnowledgeRequest,
     response: chatAnswerSchema,
   },

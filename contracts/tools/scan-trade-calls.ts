@@ -27,7 +27,7 @@ export const scanTradeCallsRequest = z.strictObject({
     .min(1)
     .max(LIMITS.scanCoins)
     .default(20)
-    .describe('Coins looked at: the most traded of the venue'),
+    .describe('Coins to scan: the top of the exchange by volume'),
   min_confidence: z.int().min(0).max(100).default(0).describe('Above 60 nothing passes'),
   include_holds: z.boolean().default(false).describe('Whether HOLDs have rows too'),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),

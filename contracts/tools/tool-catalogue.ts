@@ -29,27 +29,27 @@ export const WHERE_CALLS_ARE_MADE = `Calls are made at ${CALLING_TIMEFRAMES.join
 export const TOOLS = define({
   get_trade_call: {
     title: 'Trade call',
-    description: `BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the contribution of every factor, and a link to verify it. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
+    description: `Trading signal for one coin: whether to buy (go long), sell (go short) or HOLD now, at its newest closed bar. With calibrated confidence, the expected price range, the factors that speak for it, and a link to verify it. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
     request: getTradeCallRequest,
     response: getTradeCallResponse,
   },
   get_market_regime: {
     title: 'Market regime',
     description:
-      'Whether a coin is trending, ranging or volatile, since when and how strongly, with the measurements behind it. A description of what has been, not a forecast of direction. Information, not advice.',
+      'Current market conditions of one coin: trending (uptrend or downtrend), ranging (sideways) or volatile, since when and how strongly, with the measurements behind it. A description of what has been, not a forecast of direction. Information, not advice.',
     request: getMarketRegimeRequest,
     response: getMarketRegimeResponse,
   },
   scan_trade_calls: {
     title: 'Scan of trade calls',
-    description: `The calls of the largest coins of an exchange, ranked. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
+    description: `Screens the most traded coins of an exchange for trading signals: which coins to buy or sell today, the strongest and best opportunities first, or top gainers and losers. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
     request: scanTradeCallsRequest,
     response: scanTradeCallsResponse,
   },
   scan_funding_arb: {
     title: 'Funding arbitrage',
     description:
-      'Pairs of exchanges whose funding rates differ, ranked by the carry to be expected over a holding time after four taker fees, shrunk by how persistent the difference has been. It compares exchanges, so with one that is monitored it finds nothing. Information, not advice.',
+      'Delta-neutral carry trades: compares the funding rates of perpetual futures across exchanges, and ranks pairs by the carry to be earned over a holding time after four taker fees, shrunk by how persistent the difference has been. It compares exchanges, so with one that is monitored it finds nothing. Information, not advice.',
     request: scanFundingArbRequest,
     response: scanFundingArbResponse,
   },

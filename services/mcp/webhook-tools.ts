@@ -57,13 +57,14 @@ const define = <Act extends keyof Acts>(
 export const WEBHOOK_TOOLS = {
   create_webhook: define('create', ADDS, {
     title: 'New webhook',
-    description: 'Sends trade calls, regime shifts or scan digests to a public HTTPS address, signed.',
+    description:
+      'Subscribes a public HTTPS address, such as a bot, to signed trade calls, regime shifts or scan digests.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
   }),
   list_webhooks: define('list', LOOKS, {
     title: 'Own webhooks',
-    description: 'The webhooks of the account, with their state.',
+    description: 'Which webhooks the account has, with their state.',
     request: listQuery.extend({ limit: rows }),
     response: z.object({
       webhooks: z.array(subscription),
@@ -73,7 +74,7 @@ export const WEBHOOK_TOOLS = {
   }),
   get_webhook: define('show', LOOKS, {
     title: 'One webhook',
-    description: 'A webhook with its filter, state and counts.',
+    description: 'One webhook with its filter, state and counts.',
     request: one,
     response: subscription,
   }),
@@ -85,32 +86,33 @@ export const WEBHOOK_TOOLS = {
   }),
   pause_webhook: define('pause', SETS, {
     title: 'Pause a webhook',
-    description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
+    description: 'Pauses deliveries for now; nothing is lost.',
     request: one,
     response: subscription,
   }),
   resume_webhook: define('resume', SETS, {
     title: 'Resume a webhook',
-    description: 'Lets a paused or disabled webhook go on, where it stopped or elsewhere.',
+    description:
+      'Resumes deliveries after a pause or when it was disabled: resume from its cursor, from now, or from the past.',
     request: resumeSchema({ id }),
     response: subscription,
   }),
   rotate_webhook_secret: define('rotate', ADDS, {
     title: 'New secret of a webhook',
     description:
-      'Makes another secret for a webhook; those before it sign beside it for a while. It is in this answer and not shown again.',
+      'Rotates the signing secret of a webhook; the former secrets also sign for a while. It is in this answer and not shown again.',
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
   }),
   test_webhook: define('test', ADDS, {
     title: 'Test a webhook',
-    description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
+    description: 'Sends a sample delivery to a webhook now, and reports what its endpoint answered.',
     request: z.strictObject({ id, ...testFields }),
     response: testAnswerSchema,
   }),
   list_webhook_deliveries: define('attempts', LOOKS, {
     title: 'Deliveries of a webhook',
-    description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
+    description: 'Attempts to deliver to a webhook, newest first, with their results: delivered or failed.',
     request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
@@ -118,8 +120,8 @@ export const WEBHOOK_TOOLS = {
     }),
   }),
   recover_webhook: define('recover', SETS, {
-    title: 'Try again what a webhook gave up',
-    description: 'Tries deliveries of a webhook again that were given up since an instant.',
+    title: 'Retry deliveries of a webhook',
+    description: 'Retries deliveries that failed for good since an instant.',
     request: z.strictObject({ id, ...recoverFields }),
     response: recoveryAnswerSchema,
   }),
