@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -30,7 +31,7 @@ beforeEach(async () => {
   problems = []
   refusals = []
   altered = (body) => body
-  app = fastify()
+  app = fastify().setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
   app.addHook('onRequest', async (request, reply) => {
     const problem = problems.shift()
     if (problem === 'hang up') request.raw.socket.destroy()

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import { aWebhookEdge, type WebhookEdge } from '../http/testing/webhook-edge.fixture.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
-import type { ListedTool } from './tool-list.ts'
+import type { ListedTool } from './tools.ts'
 
 /** Stands for the id of a webhook that is there. */
 const ID = '{id}'
@@ -106,9 +106,7 @@ const wordsOf = (text: string): string[] =>
 /** All that the list says of a tool and of its arguments. */
 function documentOf({ name, title, description, inputSchema }: ListedTool): string[] {
   const fields = Object.entries((inputSchema.properties ?? {}) as Record<string, JsonObject>)
-  const ofFields = fields.map(([field, { description, enum: values }]) =>
-    JSON.stringify([field, description, values]),
-  )
+  const ofFields = fields.map(([field, about]) => JSON.stringify([field, about.description, about.enum]))
   return wordsOf([name, title, description, ...ofFields].join(' '))
 }
 

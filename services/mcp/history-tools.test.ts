@@ -2,9 +2,9 @@ import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../contracts/json.ts'
 import { regimeHistory } from '../http/routes/history.ts'
-import type { HistoryTools } from './free-tools.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
-import { type ListedTool, listedTools } from './tool-list.ts'
+import type { HistoryTools } from './tools.ts'
+import { type ListedTool, listedTools } from './tools.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 const asked: unknown[] = []

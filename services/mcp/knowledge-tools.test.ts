@@ -9,9 +9,8 @@ import {
   fakeKnowledgeService,
   SEARCH_ANSWER,
 } from '../http/testing/knowledge-service.fixture.ts'
-import { knowledgeTools } from './free-tools.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
-import { type ListedTool, listedTools } from './tool-list.ts'
+import { knowledgeTools, type ListedTool, listedTools } from './tools.ts'
 
 const fake = fakeKnowledgeService()
 const NAMES = [...Object.keys(TOOLS), ...Object.keys(KNOWLEDGE_TOOLS)]

@@ -4,15 +4,21 @@ import { ERRORS } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
-import { errorBody, toServiceError } from '../http/errors.ts'
+import { errorBody, retryLater, toServiceError } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
-import { type BearerOptions, checkBearer } from './bearer.ts'
-import { callTool, keyFault, type ToolPaths } from './call-tool.ts'
-import { type FreeTools, type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
+import {
+  type Caller,
+  callTool,
+  keyFault,
+  PAYMENT_EXTENSION,
+  paymentLines,
+  type ToolPaths,
+  toolAnswerBytes,
+} from './call-tool.ts'
 import {
   idOf,
   isJsonObject,
@@ -22,7 +28,6 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './jsonrpc.ts'
-import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   createProtocol,
@@ -30,11 +35,16 @@ import {
   type RpcRequest,
   readRequest,
 } from './protocol.ts'
-import { type RequestGuard, refusalOf } from './request-guard.ts'
+import { type BearerOptions, checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
-import { listedTools } from './tool-list.ts'
-import { type Caller, toolAnswerBytes } from './tool-outcome.ts'
-import { webhookTools } from './webhook-tools.ts'
+import {
+  type FreeTools,
+  type HistoryTools,
+  historyTools,
+  knowledgeTools,
+  listedTools,
+  webhookTools,
+} from './tools.ts'
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function answerTransportFailure(
@@ -48,8 +58,7 @@ function answerTransportFailure(
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   }
   const { message, ...data } = errorBody(refusal, request.id)
-  // A caller of this function may have set a more specific value.
-  if (refusal.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
+  retryLater(reply, refusal)
   const code = refusal.code === 'internal_error' ? 'internalError' : 'transport'
   return refuse(reply, new RpcFault(code, message, { status, data }))
 }

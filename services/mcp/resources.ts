@@ -4,8 +4,8 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_LIMITS } from '../../contracts/plans.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { errorBody } from '../http/errors.ts'
+import type { Caller } from './call-tool.ts'
 import { RpcFault } from './jsonrpc.ts'
-import type { Caller } from './tool-outcome.ts'
 
 /** Dependencies of the resources. */
 export interface McpResourceSources {

@@ -7,8 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSignalClient, ROUTES } from '../../clients/typescript/src/index.ts'
 import type { OpenApiDocument } from '../../services/http/openapi.ts'
 import { serverOfEveryRoute } from '../../services/http/testing/every-route.fixture.ts'
-import { ALL_TOOL_NAMES } from '../../services/mcp/tool-list.ts'
-import { WEBHOOK_TOOLS } from '../../services/mcp/webhook-tools.ts'
+import { ALL_TOOL_NAMES, WEBHOOK_TOOLS } from '../../services/mcp/tools.ts'
 
 const CLIENT = resolve(import.meta.dirname, '../../clients/python')
 const hasPython = spawnSync('python3', ['--version']).status === 0

@@ -1,11 +1,10 @@
 import { fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { expect, test } from 'vitest'
-import { PRICES } from '../../../contracts/prices.ts'
-import { docPage } from '../../knowledge/corpus/read-pages.ts'
-import { ALL_TOOL_NAMES } from '../tool-list.ts'
-import { llmsText, serverJson } from './discovery-documents.ts'
-import { discoveryRoutes } from './discovery-routes.ts'
+import { PRICES } from '../../contracts/prices.ts'
+import { docPage } from '../knowledge/corpus/read-pages.ts'
+import { discoveryRoutes, llmsText, serverJson } from './discovery.ts'
+import { ALL_TOOL_NAMES } from './tools.ts'
 
 const AT = { version: '1.2.3', url: 'https://signals.example.com' }
 

@@ -6,10 +6,15 @@ import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { TOOLS, type ToolDefinition, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
-import { historyTools, knowledgeTools } from './free-tools.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
-import { ALL_TOOL_NAMES, listedTools, TOOL_GROUPS } from './tool-list.ts'
-import { webhookTools } from './webhook-tools.ts'
+import {
+  ALL_TOOL_NAMES,
+  historyTools,
+  knowledgeTools,
+  listedTools,
+  TOOL_GROUPS,
+  webhookTools,
+} from './tools.ts'
 
 const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_step: 'Wait.' }
 

@@ -1,0 +1,326 @@
+import { z } from 'zod'
+import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import type { Json, JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Scope } from '../../contracts/oauth.ts'
+import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
+import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
+import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
+import {
+  attemptsAnswerSchema,
+  createdSubscriptionAnswerSchema,
+  recoveryAnswerSchema,
+  rotatedSecretAnswerSchema,
+  subscriptionAnswerSchema,
+  testAnswerSchema,
+} from '../../contracts/webhook-answers.ts'
+import { type RegimeShiftReader, regimeHistory } from '../http/routes/history.ts'
+import {
+  attemptsQuery,
+  createSchema,
+  listQuery,
+  recoverFields,
+  resumeSchema,
+  rotateFields,
+  subscriptionParams,
+  testFields,
+  type WebhookOwner,
+  type WebhookService,
+  webhookHandlers,
+} from '../http/webhook-service.ts'
+import { callerAs, type KnowledgeService, type ToolAnswer, type ToolCall } from '../tool-calls/index.ts'
+
+/** The result of the check of the caller's key. */
+export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
+
+/** The effects of a tool, as hints of MCP. */
+export interface ToolHints {
+  readonly readOnlyHint?: boolean
+  readonly openWorldHint: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+}
+
+/** A call of a tool whose name is known. */
+export type FreeToolCall = Omit<ToolCall, 'tool'>
+
+/** A tool beside those about markets: it costs no calls, and is not sold. */
+export interface FreeTool extends ToolDefinition {
+  readonly hints: ToolHints
+  /** The code that callers get after an internal error. */
+  readonly failure: ErrorCode
+  /** @throws ServiceError what the same refuses over HTTP */
+  run(call: FreeToolCall): Promise<ToolAnswer>
+}
+
+/** The tools that are served, by name. */
+export type FreeTools = ReadonlyMap<string, FreeTool>
+
+const LOOKS_INSIDE: ToolHints = { readOnlyHint: true, openWorldHint: false }
+
+/** The tools about the service itself. What they throw and answer is what search and chat do over HTTP. */
+export const knowledgeTools = (service: KnowledgeService): FreeTools => {
+  const shared = { hints: LOOKS_INSIDE, failure: 'INTERNAL_ERROR' } as const
+  const search = async (call: FreeToolCall) => ({ body: await service.search(call), isReplay: false })
+  return new Map<string, FreeTool>([
+    ['search_knowledge', { ...KNOWLEDGE_TOOLS.search_knowledge, ...shared, run: search }],
+    ['chat_knowledge', { ...KNOWLEDGE_TOOLS.chat_knowledge, ...shared, run: (call) => service.chat(call) }],
+  ])
+}
+
+/** Dependencies of the tools that read the record. */
+export interface HistoryTools {
+  readonly regimeShifts: RegimeShiftReader
+}
+
+/** The tools that read the record. They need no key, but a key that does not hold is refused as everywhere. */
+export const historyTools = (
+  { regimeShifts }: HistoryTools,
+  checkKey: (authorization: string) => Promise<KeyCheck>,
+  exchanges: () => readonly string[],
+): FreeTools => {
+  const tool = HISTORY_TOOLS.get_regime_shifts
+  const run: FreeTool['run'] = async ({ request, authorization }) => {
+    const key = authorization === undefined ? 'ok' : await checkKey(authorization)
+    if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
+    const asked = toolArguments('get_regime_shifts', tool.request, request)
+    return { body: regimeHistory({ regimeShifts, exchanges }, asked), isReplay: false }
+  }
+  return new Map([['get_regime_shifts', { ...tool, hints: LOOKS_INSIDE, failure: 'internal_error', run }]])
+}
+
+type Acts = ReturnType<typeof webhookHandlers>
+
+const LOOKS = { readOnlyHint: true } as const
+// A hint that is left out means, in MCP, that a tool may write, and that a repeat acts again.
+const SETS = { destructiveHint: false, idempotentHint: true } as const
+const ADDS = { destructiveHint: false } as const
+const REMOVES = { destructiveHint: true, idempotentHint: true } as const
+
+/** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
+const subscription = subscriptionAnswerSchema
+  .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
+  .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
+
+/** Told without the words of its route, which would stand here once for each tool. */
+const id = z.string().pipe(subscriptionParams.shape.id)
+const one = z.strictObject({ id })
+const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
+
+/** A tool that does what one of the acts on webhooks does, with the same fields. */
+const define = <Act extends keyof Acts>(
+  act: Act,
+  effect: Omit<ToolHints, 'openWorldHint'>,
+  tool: ToolDefinition & { readonly request: z.ZodType<Parameters<Acts[Act]>[1]> },
+) => ({ ...tool, act, effect, description: `${tool.description} Free; needs an API key.` })
+
+/** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
+export const WEBHOOK_TOOLS = {
+  create_webhook: define('create', ADDS, {
+    title: 'New webhook',
+    description:
+      'Subscribes a public HTTPS address, such as a bot, to signed trade calls, regime shifts or scan digests.',
+    request: createSchema,
+    response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
+  }),
+  list_webhooks: define('list', LOOKS, {
+    title: 'Own webhooks',
+    description: 'Which webhooks the account has, with their state.',
+    request: listQuery.extend({ limit: rows }),
+    response: z.object({
+      webhooks: z.array(subscription),
+      needs_review: z.int().describe('How many are disabled or stopped'),
+      next: z.string().nullable().describe('Give it as `after`; null at the end'),
+    }),
+  }),
+  get_webhook: define('show', LOOKS, {
+    title: 'One webhook',
+    description: 'One webhook with its filter, state and counts.',
+    request: one,
+    response: subscription,
+  }),
+  delete_webhook: define('remove', REMOVES, {
+    title: 'Delete a webhook',
+    description: 'Removes a webhook for good; nothing is sent to it any more.',
+    request: one,
+    response: z.object({ id, deleted: z.literal(true) }),
+  }),
+  pause_webhook: define('pause', SETS, {
+    title: 'Pause a webhook',
+    description: 'Pauses deliveries for now; nothing is lost.',
+    request: one,
+    response: subscription,
+  }),
+  resume_webhook: define('resume', SETS, {
+    title: 'Resume a webhook',
+    description:
+      'Resumes deliveries after a pause or when it was disabled: resume from its cursor, from now, or from the past.',
+    request: resumeSchema({ id }),
+    response: subscription,
+  }),
+  rotate_webhook_secret: define('rotate', ADDS, {
+    title: 'New secret of a webhook',
+    description:
+      'Rotates the signing secret of a webhook; the former secrets also sign for a while. It is in this answer and not shown again.',
+    request: z.strictObject({ id, ...rotateFields }),
+    response: rotatedSecretAnswerSchema,
+  }),
+  test_webhook: define('test', ADDS, {
+    title: 'Test a webhook',
+    description: 'Sends a sample delivery to a webhook now, and reports what its endpoint answered.',
+    request: z.strictObject({ id, ...testFields }),
+    response: testAnswerSchema,
+  }),
+  list_webhook_deliveries: define('attempts', LOOKS, {
+    title: 'Deliveries of a webhook',
+    description: 'Attempts to deliver to a webhook, newest first, with their results: delivered or failed.',
+    request: attemptsQuery.extend({ id, limit: rows }),
+    response: z.object({
+      attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
+      next: attemptsAnswerSchema.shape.next,
+    }),
+  }),
+  recover_webhook: define('recover', SETS, {
+    title: 'Retry deliveries of a webhook',
+    description: 'Retries deliveries that failed for good since an instant.',
+    request: z.strictObject({ id, ...recoverFields }),
+    response: recoveryAnswerSchema,
+  }),
+} as const
+
+/** The scope that an access token needs to call a tool, served or not. */
+export const scopeOfTool = (name: Json | undefined): Scope =>
+  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOLS, name) ? 'webhooks' : 'calls'
+
+/**
+ * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
+ * it answers.
+ */
+export const webhookTools = (service: WebhookService): FreeTools => {
+  const acts = webhookHandlers(service)
+  const tools = Object.entries(WEBHOOK_TOOLS).map(([name, tool]): [string, FreeTool] => {
+    const act = acts[tool.act] as (owner: WebhookOwner, asked: unknown) => Promise<JsonObject | undefined>
+    const run: FreeTool['run'] = async ({ request, authorization, requestId }) => {
+      const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
+      const asked = toolArguments(name, tool.request as z.ZodType<{ id: string }>, request)
+      const answer = await act({ accountId, origin }, asked)
+      return { body: answer ?? { id: asked.id, deleted: true }, isReplay: false }
+    }
+    return [name, { ...tool, hints: { openWorldHint: true, ...tool.effect }, failure: 'internal_error', run }]
+  })
+  return new Map(tools)
+}
+
+/** Every tool that may be served, by its use: what announces the tools is made from this. */
+export const TOOL_GROUPS = [
+  { use: 'Markets (each answer costs one call)', tools: TOOLS },
+  { use: 'This documentation (free, with a key)', tools: KNOWLEDGE_TOOLS },
+  { use: 'The record (free, without a key)', tools: HISTORY_TOOLS },
+  { use: 'Webhooks (free, with a key)', tools: WEBHOOK_TOOLS },
+] as const
+
+export const ALL_TOOL_NAMES: readonly string[] = TOOL_GROUPS.flatMap(({ tools }) => Object.keys(tools))
+
+/** A tool as MCP lists it. */
+export interface ListedTool extends JsonObject {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: JsonObject & { readonly type: 'object' }
+  readonly outputSchema: JsonObject & { readonly type: 'object' }
+  readonly annotations: JsonObject & ToolHints
+}
+
+/** Fields of every refusal; `details` goes with some codes. */
+const REFUSAL_FIELDS = ['code', 'message', 'next_step']
+
+const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
+
+/**
+ * The tools of the service, in their order; what it lists does not depend on who asks. Models read the list whole
+ * before they ask anything, so it is short: a field of answers is explained where it first occurs.
+ *
+ * @param free those that are listed after the ones about markets
+ */
+export function listedTools(free: FreeTools = new Map()): ListedTool[] {
+  const said = new Set<string>()
+  const markets = Object.entries(TOOLS).map(([name, tool]) =>
+    listed(name, { ...tool, hints: ABOUT_MARKETS }, ['_service'], said),
+  )
+  return [...markets, ...Array.from(free, ([name, tool]) => listed(name, tool, [], said))]
+}
+
+interface Schemas {
+  readonly input: JsonObject & { readonly properties?: JsonObject }
+  readonly output: {
+    readonly properties: Readonly<Record<string, JsonObject>>
+    readonly required: readonly string[]
+  }
+}
+
+/** Tools never change, and writing their schemas takes most of the time in which a server is made. */
+const known = new Map<string, Schemas>()
+
+/**
+ * A tool with the schema of everything that it puts into `structuredContent`: the fields it has, and what those mean. Their
+ * types stand in the answer, and in `/openapi.json`. Refusals are part of it, because widely used clients check them
+ * against it too, and would show the mismatch in place of the refusal.
+ */
+function listed(
+  name: string,
+  tool: ToolDefinition & Pick<FreeTool, 'hints'>,
+  metadata: readonly string[],
+  said: Set<string>,
+): ListedTool {
+  const { input, output } = known.get(name) ?? {
+    input: shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as Schemas['input'],
+    output: z.toJSONSchema(tool.response) as Schemas['output'],
+  }
+  known.set(name, { input, output })
+  const properties: Record<string, JsonObject> = {}
+  for (const [field, { description }] of Object.entries(output.properties)) {
+    const words = JSON.stringify([field, description])
+    // A field of the request is explained there.
+    if (description === undefined || said.has(words) || Object.hasOwn(input.properties ?? {}, field)) continue
+    said.add(words)
+    properties[field] = { description }
+  }
+  const { title, description, hints } = tool
+  const anyOf = [{ required: [...output.required, ...metadata] }, { required: REFUSAL_FIELDS }]
+  return {
+    name,
+    title,
+    description,
+    inputSchema: { ...input, type: 'object' },
+    outputSchema: { type: 'object', properties, anyOf },
+    annotations: { ...hints },
+  }
+}
+
+/** Keywords of limits that a refusal tells, and models need not know before. */
+const UNSAID: ReadonlySet<string> = new Set([
+  '$schema',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+])
+
+/** A schema of arguments as short as a model can do with: what may be null may as well be left out. */
+function shortened(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(shortened)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { anyOf, ...rest } = schema as JsonObject
+  const [only, none] = Array.isArray(anyOf) && anyOf.length === 2 ? (anyOf as JsonObject[]) : []
+  const plain = none?.type === 'null' ? { ...only, ...rest } : schema
+  return Object.fromEntries(
+    Object.entries(plain).flatMap(([keyword, value]) =>
+      (UNSAID.has(keyword) && typeof value !== 'object') ||
+      Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+        ? []
+        : [[keyword, shortened(value)]],
+    ),
+  )
+}
