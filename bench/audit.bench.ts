@@ -15,7 +15,7 @@ import { START as LOG_START } from '../contracts/position.ts'
 import { ModelAnnounced, MonitoringChanged } from '../contracts/proof-events.ts'
 import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
-import type { Verdict } from '../contracts/verdict.ts'
+import { type Verdict, WINDOW_BARS } from '../contracts/verdict.ts'
 import { findDays, type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
 import { auditTools } from '../services/cli/analyst/audit-tools.ts'
 import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
@@ -37,7 +37,7 @@ const MOST_COINS = 500
 /** Bars of each coin: a day of minutes, or as many as are needed. */
 const BARS = Math.max(1_440, Math.ceil(VERDICTS / MOST_COINS))
 const COINS = Math.floor(VERDICTS / BARS) || 1
-const WINDOW = 8
+const WINDOW = WINDOW_BARS['1m']
 const MINUTE_MS = 60_000
 const START = NOW - (BARS + WINDOW) * MINUTE_MS
 const TIMEFRAME = '1m'
@@ -156,7 +156,6 @@ const report = await audit({
   keys,
   seen: undefined,
   tools: auditTools(source, barsOf),
-  now: NOW,
 })
 const auditMs = cpuMs() - begun
 const rate = Math.round((report.size / (auditMs - tilesMs)) * 1_000).toLocaleString('en')

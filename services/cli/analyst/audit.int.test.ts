@@ -19,10 +19,12 @@ import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
-import { audit, type LogSource, parseVkey, readAuditState, writeAuditState } from '../../proof/index.ts'
+import { type AuditState, audit, type LogSource, parseVkey } from '../../proof/index.ts'
 import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
 import { signerOf } from '../../proof/notes/note-keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { runSignal } from '../kit/run-signal.fixture.ts'
+import { visibleText } from '../kit/visible-text.ts'
 import { endOf, labelled as labelledAt } from '../testing/recorded-market.fixture.ts'
 import { auditTools } from './audit-tools.ts'
 
@@ -116,7 +118,10 @@ function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[]
 
 const opened: MadeUpLog[] = []
 let directory: string
+/** Kept from one audit to the next. */
+let seen: AuditState | undefined
 beforeEach(() => {
+  seen = undefined
   directory = mkdtempSync(join(tmpdir(), 'audit-'))
 })
 afterEach(() => {
@@ -178,16 +183,10 @@ function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (r
 const vkeysOf = (log: MadeUpLog) => log.views.vkeys().trim().split('\n')
 
 async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
-  const state = join(directory, 'state.json')
   const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
-  const report = await audit({
-    source,
-    keys,
-    seen: readAuditState(state),
-    tools: auditTools(source),
-    now: NOW,
-  })
-  return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
+  const report = await audit({ source, keys, seen, tools: auditTools(source) })
+  const keep = (seenAt = NOW): void => void (seen = { checkpoint: report.checkpoint, seenAt })
+  return { ...report, keep }
 }
 
 const fraudsOf = ({ findings }: { readonly findings: readonly { readonly fraud: string }[] }) => [
@@ -199,7 +198,7 @@ test('nothing is found in an honest log, also where it has grown since', async (
   const log = await publish(facts.slice(0, 40))
   const first = await auditOf(log)
   expect(first.findings).toEqual([])
-  first.kept(first.summary.horizon + HOUR_MS)
+  first.keep(first.summary.horizon + HOUR_MS)
   for (const { stream, event } of facts.slice(40)) await log.append(stream, [event])
   await log.sign()
   const second = await auditOf(log)
@@ -274,10 +273,6 @@ const HONEST: readonly (readonly [string, () => Fact[]])[] = [
     () => [model('other-1'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
   ],
   ['follows a coin by another name', renamed],
-  [
-    'gives windows another length since a release',
-    () => honest((hour) => (hour > 15 ? { validUntil: START + (hour + WINDOW) * HOUR_MS } : {})),
-  ],
 ]
 
 test.each(HONEST)('nothing is found in an honest log that %s', async (_name, facts) => {
@@ -285,7 +280,7 @@ test.each(HONEST)('nothing is found in an honest log that %s', async (_name, fac
   expect((await auditOf(log)).findings).toEqual([])
   // Whoever audits it again has nothing to find, either.
   const first = await auditOf(log)
-  first.kept(first.summary.horizon)
+  first.keep(first.summary.horizon)
   expect((await auditOf(log)).findings).toEqual([])
 })
 
@@ -307,28 +302,57 @@ describe('a log that signs everything correctly is found out when it has', () =>
   const verdictOf = (facts: readonly Fact[], hour: number) =>
     facts[at(facts, hour)]?.event.data as unknown as Verdict
 
-  test('edited a verdict that was seen before', async () => {
+  /** The service of a log that shows another line for the verdict of an hour. */
+  function showing(
+    log: MadeUpLog,
+    facts: readonly Fact[],
+    hour: number,
+    edit: (line: string) => string,
+  ): LogSource {
+    const source = serviceOf(log)
+    // The identity of the store is in front of the facts.
+    const place = at(facts, hour) + 1
+    return {
+      async get(path) {
+        const bytes = await source.get(path)
+        if (!path.startsWith('log/contents/') || bytes === undefined) return bytes
+        const lines = bytes.toString().split('\n')
+        return Buffer.from(lines.with(place, edit(lines[place] ?? '')).join('\n'))
+      },
+    }
+  }
+
+  test.each([
+    ['edited an entry', (line: string) => line.replace('"call":"HOLD"', '"call":"SELL"')],
+    ['removed an entry', () => 'null'],
+  ])('%s', async (_name, edit) => {
     const facts = honest()
     const log = await publish(facts)
-    ;(await auditOf(log)).kept()
-    const edited = verdictOf(facts, 5)
-    const other = await publish(
-      facts.with(at(facts, 5), recorded({ ...edited, reasoning: 'It was plain to see.' })),
-      log,
-    )
-    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['edited_verdict'])
+    const { findings } = await auditOf(log, showing(log, facts, 5, edit))
+    const found = { fraud: 'edited_verdict', index: at(facts, 5) + 1 }
+    expect(findings).toContainEqual(expect.objectContaining(found))
   })
 
-  test('recorded a bar for the second time', async () => {
+  test('edited an entry that it signed before', async () => {
     const facts = honest()
-    const log = await publish([...facts, recorded(verdictAt(20, { call: 'BUY', recordedLate: true }))])
-    expect(fraudsOf(await auditOf(log))).toEqual(['edited_verdict'])
+    const log = await publish(facts)
+    ;(await auditOf(log)).keep()
+    const edited = { ...verdictOf(facts, 5), reasoning: 'It was plain to see.' }
+    const other = await publish(facts.with(at(facts, 5), recorded(edited)), log)
+    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
+  })
+
+  test.each([20, 20.5])('recorded a second verdict for a bar, at hour %d', async (hour) => {
+    const facts = honest()
+    const second = recorded(verdictAt(hour, { call: 'BUY', recordedLate: true }))
+    const log = await publish(facts.toSpliced(at(facts, 20) + 1, 0, second))
+    expect(fraudsOf(await auditOf(log))).toEqual(['second_verdict'])
   })
 
   test('a second history', async () => {
     const facts = honest()
     const log = await publish(facts)
-    ;(await auditOf(log)).kept()
+    ;(await auditOf(log)).keep()
     const other = await publish(facts.toSpliced(at(facts, 5), 0, announced()), log)
     expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
     const shorter = await publish(facts.slice(0, 30), log)
@@ -357,16 +381,16 @@ describe('a log that signs everything correctly is found out when it has', () =>
     expect(fraudsOf(await auditOf(log))).toEqual(['dropped_bar'])
   })
 
-  test('a second log', async () => {
+  test('another origin', async () => {
     const log = await publish(honest())
-    ;(await auditOf(log)).kept()
+    ;(await auditOf(log)).keep()
     await log.signer.openOrigin('signals.example.com/better', 'the other one lost')
     await log.sign()
     const found = fraudsOf(await auditOf(log))
-    expect(found).toEqual(['second_log'])
+    expect(found).toEqual(['second_history'])
     // Whoever never saw the first one reads of it.
-    rmSync(join(directory, 'state.json'))
-    expect(fraudsOf(await auditOf(log))).toEqual(['second_log'])
+    seen = undefined
+    expect(fraudsOf(await auditOf(log))).toEqual(['second_history'])
   })
 
   test('a wrong outcome', async () => {
@@ -416,19 +440,6 @@ describe('a log that signs everything correctly is found out when it has', () =>
     expect(fraudsOf(await auditOf(await publish(other)))).toContain('wrong_outcome')
   })
 
-  test('recorded a verdict between two bars', async () => {
-    const facts = honest()
-    const place = at(facts, 20) + 1
-    const log = await publish(facts.toSpliced(place, 0, recorded(verdictAt(20.5))))
-    expect(fraudsOf(await auditOf(log))).toContain('edited_verdict')
-  })
-
-  test('hides a verdict for longer than any window', async () => {
-    const hidden = verdictAt(41, { validUntil: START + 10_000 * HOUR_MS })
-    const found = fraudsOf(await auditOf(await publish([...honest(), recorded(hidden)])))
-    expect(found).toContain('withheld_content')
-  })
-
   test('said of losers that their bars were not there', async () => {
     const facts = honest()
     const place = facts.findIndex(
@@ -466,6 +477,20 @@ async function served(source: LogSource): Promise<string> {
 const servers: Server[] = []
 afterEach(() => {
   for (const server of servers.splice(0)) server.close()
+})
+
+test('text of a hostile log moves no cursor of the terminal', async () => {
+  const evil = 'm\u001b[2K\u009b31m\u202e\r'
+  const log = await publish(honest((hour) => (hour === 5 ? { modelVersion: evil } : {})))
+  const source = serviceOf(log)
+  const url = await served({
+    get: async (path) => (path.startsWith('api/track-record') ? undefined : source.get(path)),
+  })
+  const state = join(directory, 'state')
+  const audited = await runSignal('audit', url, '--vkey', vkeysOf(log).join(','), '--state', state)
+  expect([audited.code, audited.out]).toEqual([18, expect.stringContaining('unannounced_model')])
+  expect(audited.out).toContain(visibleText(evil))
+  expect(audited.said).not.toMatch(/[^\P{Cc}\n\t]|[\u202a-\u202e]/u)
 })
 
 test('two logs have a state each, a proof of one is checked with nothing but the key, an empty one is named', {

@@ -1,20 +1,21 @@
+import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { countText, grouped } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
+  type AuditState,
   audit,
   FRAUDS,
   type Fraud,
   MOST_PROOF_BYTES,
   parseVkey,
-  readAuditState,
   readBoundedFile,
   serviceSource,
   type Verifier,
-  writeAuditState,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
+import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine } from '../kit/progress-line.ts'
@@ -33,7 +34,7 @@ export const VKEY_FLAG = {
   example: 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
 } as const
 
-/** @throws ServiceError `config_invalid` where there is none */
+/** @throws ServiceError `config_invalid` if there is none */
 export function requireKeys(vkeys: readonly string[] | undefined): Verifier[] {
   const keys = (vkeys ?? []).flatMap((vkey) => parseVkey(vkey) ?? [])
   if (keys.length > 0) return keys
@@ -59,7 +60,7 @@ export const auditCommand = defineCommand({
   notes: [
     'It trusts nothing but the key: every figure is computed anew, outcomes from bars. Each finding is one line, and the exit code is then 18.',
     'It asks as fast as the service lets it: some 25,000 entries take about two seconds.',
-    'Each audit keeps the state of the log in a file for the next one, which finds a log that changed its past.',
+    'Each audit keeps the signed checkpoint in a file for the next one, which finds a log that changed its past.',
   ],
   operands: ['url'],
   flags: {
@@ -80,60 +81,56 @@ export const auditCommand = defineCommand({
     'signal audit http://127.0.0.1:8402 --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
   ],
   async run(input) {
-    const {
-      operands: [place = ''],
-      flags,
-      stdout,
-      stderr,
-      signal,
-      now,
-    } = input
+    const { operands, flags, stdout, stderr, signal, now } = input
     const keys = requireKeys(flags.vkey)
     const earlier = flags.checkpoint === undefined ? undefined : readNote(flags.checkpoint)
-    const at = now()
+    const seenAt = now()
     const stateFile = flags.state ?? stateFileOf(keys)
-    const seen = readAuditState(stateFile)
+    const seen = readState(stateFile)
     const progress = createProgressLine(input)
-    let come = 'reading the track record'
+    let done = 'reading the track record'
     const onWait = (waitMs: number, why: string): void =>
-      progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
-    const source = serviceSource(place, { now, sleep, signal, onWait })
-    const onProgress = (what: string, done: number, all: number): void => {
-      come = `${what}: ${grouped(done)} of ${grouped(all)} read`
-      progress.show(come)
+      progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`)
+    const onProgress = (what: string, read: number, all: number): void => {
+      done = `${what}: ${grouped(read)} of ${grouped(all)} read`
+      progress.show(done)
     }
-    const tools = auditTools(source)
+    const source = serviceSource(operands[0] ?? '', { now, sleep, signal, onWait })
     const untilSigned = async (): Promise<void> => {
-      // A checkpoint that is read sooner may lack outcomes which the record counts.
-      stderr.write(
-        `waiting ${SIGNED_WITHIN_MS / 1_000} s: what the track record counts now is signed within that time\n`,
-      )
+      stderr.write(`waiting ${SIGNED_WITHIN_MS / 1_000} s for a checkpoint of what the track record counts\n`)
       await sleep(SIGNED_WITHIN_MS, signal)
     }
-    const report = await audit({
-      source,
-      keys,
-      earlier,
-      seen,
-      tools: { ...tools, untilSigned },
-      now: at,
-      onProgress,
-    })
+    const tools = { ...auditTools(source), untilSigned }
+    const report = await audit({ source, keys, earlier, seen, tools, onProgress })
     progress.end(`audited ${grouped(report.size)} entries`)
-    const { log, ...told } = report
-    stdout.write(
-      flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),
-    )
-    const isFound = report.findings.length > 0
-    // What cheats is no measure of what comes later: the evidence stays.
-    if (!isFound) writeAuditState(stateFile, log, at)
-    return isFound ? EXIT_FOUND : undefined
+    const json = { ...report, signatures: signersOf(report) }
+    stdout.write(flags.json ? `${JSON.stringify(json)}\n` : linesOf(report))
+    if (report.findings.length > 0) return EXIT_FOUND
+    // After a finding the evidence stays.
+    const state: AuditState = { checkpoint: report.checkpoint, seenAt }
+    writeWholeFile(stateFile, JSON.stringify(state))
+    return undefined
   },
 })
 
-/** Logs that are audited from one folder have a state each: the key names it. */
+/** Each log that is audited from one folder has its own state: the key names it. */
 const stateFileOf = ([key]: readonly Verifier[]): string =>
   `signal-audit-${(key?.name ?? '').replaceAll(/[^\w.-]+/g, '_')}.json`
+
+const stateSchema = z.strictObject({ checkpoint: z.string(), seenAt: z.int().nonnegative() })
+
+/** @throws ServiceError `config_invalid` for a file that holds no state: without its state an auditor is easily fooled */
+function readState(file: string): AuditState | undefined {
+  if (!existsSync(file)) return undefined
+  try {
+    return stateSchema.parse(JSON.parse(readNote(file)))
+  } catch (error) {
+    throw new ServiceError('config_invalid', {
+      message: `the state of former audits ${file} cannot be read: ${reasonOf(error)}. Restore it, or name another file with --state`,
+      cause: error,
+    })
+  }
+}
 
 /** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000
@@ -141,7 +138,7 @@ const SIGNED_WITHIN_MS = 10_000
 /** The exit code of `audit_failed`. */
 const EXIT_FOUND = 18
 
-const signed = ({ signatures }: AuditReport): string[] =>
+const signersOf = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
 
 function linesOf(report: AuditReport): string {
@@ -149,10 +146,10 @@ function linesOf(report: AuditReport): string {
   const { verdicts, outcomes, hidden, models, late, missing } = summary
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
-    `signed    by ${signed(report).join(', ')}`,
+    `signed    by ${signersOf(report).join(', ')}`,
     `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
-    ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
+    ...(late === 0 ? [] : [`late      ${late} verdicts are marked late, and count apart`]),
     ...(missing === 0 ? [] : [`missing   ${missing} bars without a verdict`]),
     ...(lacking === 0 ? [] : [`lacking   ${lacking} outcomes lack bars that are there now`]),
     ...findings.map(

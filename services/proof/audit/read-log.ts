@@ -1,137 +1,114 @@
 import { getHeapStatistics } from 'node:v8'
-import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Checkpoint } from '../notes/checkpoint.ts'
-import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
+import { type Checkpoint, faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { ENTRY_BYTES, entryAt } from '../tree/entry.ts'
-import { HASH_BYTES, leafHash, rootOf, subtreesOf } from '../tree/merkle.ts'
+import { ENTRY_BYTES } from '../tree/entry.ts'
+import { GrowingTree, leafHash } from '../tree/merkle.ts'
 import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
-import { type LogSource, readAt } from './log-source.ts'
+import type { Findings } from './finding.ts'
+import type { LogSource } from './log-source.ts'
 
-/** A log whose entries lead to its checkpoint. */
-export interface ReadLog {
+/** The newest checkpoint of a log, as text and as its signed parts. */
+export interface SignedHead {
+  readonly note: string
   readonly checkpoint: Checkpoint
   readonly signatures: readonly Signature[]
-  /** Encoded entries of each tile, one after the other: as objects they would take ten times the memory. Emptied with the contents. */
-  readonly entries: Buffer[]
-  readonly leaves: Buffer
 }
 
-type Bundle = Record<'entries' | 'leaves', Buffer>
-
-/** Contents of a tile: the text of each entry, `null` for one that is not shown. */
-type Lines = (index: number) => string
-
-/** Memory that an entry takes until its audit has ended, with garbage; of entries, leaves and outcomes 76 are live. */
-const BYTES_AN_ENTRY = 250
-
-/**
- * Reads a log whole and checks that its entries lead to the signed root.
- *
- * @param onEntries is called with the number of entries read so far
- * @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a tree that memory does not hold
- */
-export async function readLog(
-  source: LogSource,
-  keys: readonly Verifier[],
-  onEntries?: (done: number, all: number) => void,
-): Promise<ReadLog> {
-  const opened = await readAt(source, 'log/checkpoint', (note) => openCheckpoint(note.toString(), keys))
-  if (opened === undefined) throw faultyError('there is no checkpoint')
-  const { checkpoint, signatures } = opened
-  if (checkpoint.size === 0) throw faultyError('the log is empty')
-  requireMemory(checkpoint.size)
-  const entries: Buffer[] = []
-  // Whole from the beginning: parts that are put together at the end take their memory twice.
-  const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
-  let done = 0
-  const asked = { kind: 'entries', size: checkpoint.size } as const
-  const tiles = tilesOf(source, asked, splitBundle)
-  for await (const bundle of tiles) {
-    entries.push(bundle.entries)
-    leaves.set(bundle.leaves, done * HASH_BYTES)
-    done += bundle.leaves.length / HASH_BYTES
-    onEntries?.(done, checkpoint.size)
-  }
-  assert(done === checkpoint.size, 'as many entries are read as the checkpoint names', done)
-  const root = rootOf(subtreesOf(leaves), checkpoint.size)
-  if (!root.equals(checkpoint.root)) throw faultyError('its entries do not lead to the root that is signed')
-  return { checkpoint, signatures, entries, leaves }
+/** A tile of the log: encoded entries, and the content of each as text, `null` for one that is not shown. */
+interface LogTile {
+  readonly entries: readonly Buffer[]
+  readonly lines: readonly string[]
 }
 
-/** A log may claim any size, and is read whole: that it does not fit is said first. */
+/** Memory that an entry takes until its audit has ended: half of the entries are outcomes, which wait for their bars. */
+const BYTES_AN_ENTRY = 150
+
+/** @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a log that memory does not hold */
+export async function readHead(source: LogSource, keys: readonly Verifier[]): Promise<SignedHead> {
+  const note = (await source.get('log/checkpoint'))?.toString()
+  if (note === undefined) throw faultyError('there is no checkpoint')
+  const head = { note, ...openCheckpoint(note, keys) }
+  if (head.checkpoint.size === 0) throw faultyError('the log is empty')
+  requireMemory(head.checkpoint.size)
+  return head
+}
+
+/** A log may claim any size. */
 function requireMemory(size: number): void {
-  const [needed, there] = [size * BYTES_AN_ENTRY, getHeapStatistics().heap_size_limit]
-  if (needed <= there) return
+  const [needed, limit] = [size * BYTES_AN_ENTRY, getHeapStatistics().heap_size_limit]
+  if (needed <= limit) return
   const megabytes = Math.ceil(needed / 1_048_576)
   throw new ServiceError('config_invalid', {
-    message: `a tree of ${size} entries is too large to be read here: it takes about ${megabytes} MB of memory, and this process may take ${Math.floor(there / 1_048_576)} MB`,
-    nextStep: `Where the machine has that much, set NODE_OPTIONS=--max-old-space-size=${megabytes} and run the same command again.`,
+    message: `a log of ${size} entries is too large to be audited here: it takes about ${megabytes} MB of memory, and this process may take ${Math.floor(limit / 1_048_576)} MB`,
+    nextStep: `If the machine has that much, set NODE_OPTIONS=--max-old-space-size=${megabytes} and run the same command again.`,
   })
 }
 
-/** Contents of each tile with its entries, in their order; the memory of entries is freed on the way. */
-export async function* contentTiles(
+/**
+ * The tiles of a log in their order. After the last one their entries lead to the signed root, and to each earlier checkpoint.
+ *
+ * @throws ServiceError `proof_invalid` if the entries do not lead to the signed root; `server_unreachable`
+ */
+export async function* readTiles(
   source: LogSource,
-  { checkpoint: { size }, entries }: ReadLog,
-): AsyncGenerator<{ readonly of: Buffer; readonly lineAt: Lines }, void, void> {
-  let tile = 0
-  for await (const lineAt of tilesOf(source, { kind: 'contents', size }, splitLines)) {
-    yield { of: entries[tile] ?? EMPTY, lineAt }
-    entries[tile++] = EMPTY
+  { origin, size, root }: Checkpoint,
+  earlier: readonly Checkpoint[],
+  findings: Findings,
+): AsyncGenerator<LogTile, void, void> {
+  for (const one of earlier)
+    if (one.origin !== origin)
+      findings.add('second_history', null, `it was ${one.origin} before, and is ${origin} now`)
+    else if (one.size > size)
+      findings.add('second_history', null, `it had ${one.size} entries before, and has ${size} now`)
+  const tree = new GrowingTree()
+  for await (const tile of tilesOf(source, size)) {
+    for (const entry of tile.entries) {
+      tree.add(leafHash(entry))
+      for (const one of earlier)
+        if (one.origin === origin && one.size === tree.size && !one.root.equals(tree.root()))
+          findings.add('second_history', null, `its first ${one.size} entries are not what they were before`)
+    }
+    yield tile
   }
+  if (!tree.root().equals(root)) throw faultyError('its entries do not lead to the root that is signed')
 }
 
-const EMPTY = Buffer.alloc(0)
-
-/** Tiles one after the other, each asked for while the one before is read here. @throws ServiceError `proof_invalid` */
-async function* tilesOf<Read>(
-  source: LogSource,
-  { kind, size }: { readonly kind: TileKind; readonly size: number },
-  read: (bytes: Buffer, width: number) => Read,
-): AsyncGenerator<Read, void, void> {
-  async function tileAt(index: number): Promise<Read> {
-    const width = tileWidth({ kind, index }, size)
+/** Each tile is fetched while the one before is checked. */
+async function* tilesOf(source: LogSource, size: number): AsyncGenerator<LogTile, void, void> {
+  async function fetchTile(kind: TileKind, index: number, width: number): Promise<Buffer> {
     const path = `log/${formatTilePath({ kind, index, width })}`
-    const found = await readAt(source, path, (bytes) => read(bytes, width))
-    if (found === undefined) throw faultyError(`/${path} is missing`)
-    return found
+    const bytes = await source.get(path)
+    if (bytes === undefined) throw faultyError(`/${path} is missing`)
+    return bytes
   }
-  let next = tileAt(0)
+  async function readTile(index: number): Promise<LogTile> {
+    const width = tileWidth({ kind: 'entries', index }, size)
+    const entries = splitBundle(await fetchTile('entries', index, width), width)
+    return { entries, lines: splitLines(await fetchTile('contents', index, width), width) }
+  }
+  let next = readTile(0)
   for (let index = 1; (index - 1) * TILE_WIDTH < size; index++) {
-    const found = await next
-    if (index * TILE_WIDTH < size) next = tileAt(index)
-    // Its error is thrown when its turn comes; until then nobody awaits it.
+    const tile = await next
+    if (index * TILE_WIDTH < size) next = readTile(index)
+    // Its error is thrown when it is awaited; until then it is no unhandled one.
     next.catch(() => undefined)
-    yield found
+    yield tile
   }
 }
 
-function splitBundle(bytes: Buffer, width: number): Bundle {
-  if (bytes.length !== width * (2 + ENTRY_BYTES))
-    throw faultyError('a tile of entries is not as long as it has to be')
-  const entries = Buffer.alloc(width * ENTRY_BYTES)
-  const leaves = Buffer.alloc(width * HASH_BYTES)
-  for (let index = 0; index < width; index++) {
-    const at = index * (2 + ENTRY_BYTES) + 2
-    const encoded = bytes.subarray(at, at + ENTRY_BYTES)
-    entries.set(encoded, index * ENTRY_BYTES)
-    if (bytes.readUInt16BE(at - 2) !== ENTRY_BYTES || entryAt(entries, index) === undefined)
-      throw faultyError(`entry ${index} of a tile is of no kind that is known here`)
-    leaves.set(leafHash(encoded), index * HASH_BYTES)
-  }
-  return { entries, leaves }
+function splitBundle(bytes: Buffer, width: number): readonly Buffer[] {
+  const step = 2 + ENTRY_BYTES
+  if (bytes.length !== width * step) throw faultyError('a tile of entries has the wrong length')
+  return Array.from({ length: width }, (_, index) => {
+    if (bytes.readUInt16BE(index * step) !== ENTRY_BYTES) throw faultyError('an entry has the wrong length')
+    return bytes.subarray(index * step + 2, (index + 1) * step)
+  })
 }
 
-/** Each line becomes a text when it is asked for: texts of a whole tile live long enough to be moved among old objects. */
-function splitLines(bytes: Buffer, width: number): Lines {
-  const starts = [0]
-  for (let end = 0; starts.length <= width && end >= 0; ) {
-    end = bytes.indexOf(10, starts.at(-1))
-    starts.push(end + 1)
-  }
-  if (starts.at(-1) !== bytes.length || bytes.length === 0)
-    throw faultyError('contents are not a line for each entry')
-  return (index) => bytes.toString('utf8', starts[index], (starts[index + 1] ?? 0) - 1)
+function splitLines(bytes: Buffer, width: number): readonly string[] {
+  const lines = bytes.toString().split('\n')
+  if (lines.pop() !== '' || lines.length !== width)
+    throw faultyError('contents are not one line for each entry')
+  return lines
 }

@@ -82,10 +82,6 @@ export function encodeEntry({ kind, opensAt: time, hash: content }: Entry): Buff
   return bytes
 }
 
-/** One of the entries that follow one another in a buffer; undefined beyond the last. */
-export const entryAt = (entries: Buffer, index: number): Entry | undefined =>
-  decodeEntry(entries.subarray(index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES))
-
 /** Undefined for bytes that are no entry. */
 export function decodeEntry(bytes: Buffer): Entry | undefined {
   if (bytes.length !== ENTRY_BYTES || bytes[0] !== VERSION) return undefined

@@ -111,18 +111,26 @@ export function hashesOver(leaves: readonly Hash[]): HashSource {
   }
 }
 
-/**
- * Hashes of subtrees over leaves that follow one another in a buffer. None is stored, so that the root over millions of leaves
- * takes no memory.
- */
-export function subtreesOf(leaves: Buffer): HashSource {
-  const source: HashSource = (level, index) => {
-    if (level > 0) return nodeHash(source(level - 1, 2 * index), source(level - 1, 2 * index + 1))
-    const leaf = leaves.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
-    if (leaf.length < HASH_BYTES) throw new RangeError(`there is no leaf ${index}`)
-    return leaf
+/** A tree whose leaves come one by one; it holds one hash for each level. */
+export class GrowingTree {
+  readonly #peaks: Hash[] = []
+  size = 0
+
+  add(leaf: Hash): void {
+    let [node, level] = [leaf, 0]
+    for (let left = this.size; left % 2 === 1; left = half(left))
+      node = nodeHash(this.#peaks[level++] ?? EMPTY_ROOT, node)
+    this.#peaks[level] = node
+    this.size += 1
   }
-  return source
+
+  root(): Hash {
+    // A level has a peak if its bit of the size is set.
+    const [lowest = EMPTY_ROOT, ...higher] = this.#peaks.filter(
+      (_, level) => Math.floor(this.size / 2 ** level) % 2 === 1,
+    )
+    return higher.reduce((right, left) => nodeHash(left, right), lowest)
+  }
 }
 
 /** The hash over leaves [start, end), where the range is a node of a tree. */

@@ -6,13 +6,13 @@ import { rowsInMemory } from '../../../projections/projection.ts'
 import { decodeEntry, ENTRY_BYTES, encodeEntry, entryOf } from './entry.ts'
 import {
   EMPTY_ROOT,
+  GrowingTree,
   type Hash,
   hashesOver,
   leafHash,
   nodeHash,
   rootOf,
   rootOfInclusion,
-  subtreesOf,
 } from './merkle.ts'
 import { formatTilePath, parseTilePath, tileWidth } from './tile-path.ts'
 import { type TreeRow, transparencyTree } from './transparency-tree.ts'
@@ -71,12 +71,14 @@ test('roots and proofs from tiles are those of the definition, at every size, an
       expect(rootOfInclusion({ index, size: to }, leaf, [...inclusion, root])).not.toEqual(root)
       if (to > 1)
         expect(rootOfInclusion({ index: (index + 1) % to, size: to }, leaf, inclusion)).not.toEqual(root)
-      expect(rootOf(subtreesOf(Buffer.concat(leaves.slice(0, to))), to)).toEqual(root)
+      const growing = new GrowingTree()
+      for (const one of leaves.slice(0, to)) growing.add(one)
+      expect(growing.root()).toEqual(root)
     }),
     { numRuns: 150 },
   )
   expect(rootOf(hashesOver([]), 0)).toEqual(EMPTY_ROOT)
-  expect(() => rootOf(subtreesOf(Buffer.concat(leaves.slice(0, 3))), 4)).toThrow('there is no leaf 3')
+  expect(new GrowingTree().root()).toEqual(EMPTY_ROOT)
   for (const beyond of [SIZE + 1, -1, 1.5]) expect(() => tree.root(beyond)).toThrow(RangeError)
 })
 
