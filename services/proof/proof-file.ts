@@ -1,7 +1,6 @@
 import { jsonFault } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { faultyError, openCheckpoint, type Signature } from './notes/checkpoint.ts'
-import type { Verifier } from './notes/note-keys.ts'
+import { faultyError, openCheckpoint, type Signature, type Verifier } from './note.ts'
 import { type Content, encodeEntry, entryOf } from './tree/entry.ts'
 import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
 

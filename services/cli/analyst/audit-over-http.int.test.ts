@@ -17,8 +17,8 @@ import { createServer } from '../../composition/server.ts'
 import { createRateLimits } from '../../http/rate-limits.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
 import { audit, type LogSource, serviceSource } from '../../proof/index.ts'
-import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
-import { loadLogKeys, signersOf } from '../../proof/signing/log-keys.ts'
+import { signCheckpoint } from '../../proof/note.ts'
+import { loadLogKeys, signersOf } from '../../proof/signing/keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
@@ -66,7 +66,7 @@ const serve = (log: MadeUpLog): Promise<FastifyInstance> => {
     serverOptions({
       rateLimits: createRateLimits({ perAddress, perKey, shared: undefined, now: clock.now }),
       trackRecord: () => ({ asOf: '1', rows: [], next: undefined }),
-      transparencyLog: { ...log.views, openOrigin: undefined },
+      transparencyLog: log.views,
     }),
   )
 }

@@ -20,8 +20,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { type AuditState, audit, type LogSource, parseVkey } from '../../proof/index.ts'
-import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
-import { signerOf } from '../../proof/notes/note-keys.ts'
+import { signCheckpoint, signerOf } from '../../proof/note.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 import { visibleText } from '../kit/visible-text.ts'
@@ -384,13 +383,14 @@ describe('a log that signs everything correctly is found out when it has', () =>
   test('another origin', async () => {
     const log = await publish(honest())
     ;(await auditOf(log)).keep()
-    await log.signer.openOrigin('signals.example.com/better', 'the other one lost')
-    await log.sign()
-    const found = fraudsOf(await auditOf(log))
+    const { directory: place, store } = log
+    const other = await openMadeUpLog({ directory: place, store, origin: 'signals.example.com/better' })
+    await other.sign()
+    const found = fraudsOf(await auditOf(other))
     expect(found).toEqual(['second_history'])
-    // Whoever never saw the first one reads of it.
+    // An auditor who never saw the first one reads of it.
     seen = undefined
-    expect(fraudsOf(await auditOf(log))).toEqual(['second_history'])
+    expect(fraudsOf(await auditOf(other))).toEqual(['second_history'])
   })
 
   test('a wrong outcome', async () => {

@@ -1,7 +1,7 @@
 /**
  * The words of a line as a shell parts them: what stands in quotes is one.
  *
- * @example shellWords('log open-origin a/b --reason "the disk"') // ['log', 'open-origin', 'a/b', '--reason', 'the disk']
+ * @example shellWords('payments refund ID --reason "the disk"') // ['payments', 'refund', 'ID', '--reason', 'the disk']
  */
 export const shellWords = (line: string): string[] =>
   [...line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g)].map(([word, double, single]) => double ?? single ?? word)

@@ -287,27 +287,7 @@ const paymentCommands = [
   }),
 ]
 
-const openOriginCommand = operatorCommand({
-  name: 'log open-origin',
-  summary:
-    'Lets the transparency log go on under another name, where it does not extend what it has signed before.',
-  notes: [
-    'An entry of the log tells everybody who relied on the old origin which checkpoint is not continued, and why.',
-  ],
-  operand: 'origin',
-  read: (_name, text) => text,
-  flags: { reason: whyFlag('everybody can read it.', 'the disk was lost', 500) },
-  examples: ['signal log open-origin signals.example.com/log-2 --reason "the disk was lost"'],
-  act: ({ requests, operand: origin, flags }) =>
-    requests.post(
-      '/operator/log/origin',
-      { origin, reason: flags.reason },
-      z.object({ origin: z.string(), vkeys: z.array(z.string()) }),
-    ),
-})
-
 export const operatorCommands: Readonly<Record<string, readonly Command[]>> = {
-  log: [openOriginCommand],
   keys: keyCommands,
   accounts: accountCommands,
   webhooks: webhookCommands,

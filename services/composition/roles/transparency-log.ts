@@ -14,8 +14,8 @@ import {
   CheckpointSigner,
   createLogViews,
   createTreeReader,
-  keepNewestCheckpoint,
   loadLogKeys,
+  NewestCheckpoint,
   transparencyTree,
 } from '../../proof/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -42,8 +42,9 @@ export function openTransparencyLog(deps: LogDeps) {
       file: join(platform.directory, 'log.keys'),
       random: randomBytes,
     }),
-    kept: keepNewestCheckpoint(settings.LOG_NEWEST ?? join(platform.directory, 'newest-checkpoint')),
-    firstOrigin: settings.LOG_ORIGIN ?? originOf(settings, platform),
+    kept: new NewestCheckpoint(settings.LOG_NEWEST ?? join(platform.directory, 'newest-checkpoint')),
+    origin: settings.LOG_ORIGIN,
+    firstOrigin: originOf(settings, platform),
     isShared: settings.EVENTSTORE_URL !== undefined,
     onProblem: (why) => log.warn({ why }, 'the transparency log is not signed'),
   })
@@ -72,10 +73,7 @@ export function openTransparencyLog(deps: LogDeps) {
     )
 
   return {
-    server: {
-      ...views,
-      openOrigin: (origin: string, reason: string) => signer.openOrigin(origin, reason),
-    },
+    server: views,
     /** Days as files. */
     sealed: sealer,
     /** The reason why it is not signed at the moment. */

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Verification } from '../../../contracts/verification.ts'
 import { bodyOf, operation } from '../openapi.ts'
-import { isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 
 /** The transparency log as it is served. */
@@ -13,19 +12,11 @@ export interface ServedLog {
   tile(path: string): Buffer
   contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
   proof(event: { readonly id: string; readonly position: string }, signal: AbortSignal): Promise<string>
-  /** Undefined where another process signs. */
-  openOrigin:
-    | ((
-        origin: string,
-        reason: string,
-      ) => Promise<{ readonly origin: string; readonly vkeys: readonly string[] }>)
-    | undefined
 }
 
 export interface TransparencyLogRoutesOptions {
   readonly transparencyLog: ServedLog
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
-  readonly operatorToken: string | undefined
 }
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -33,14 +24,6 @@ const A_MOMENT = 'public, max-age=2'
 
 /** Asked for by pages of others, too. */
 const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' } as const
-
-const originSchema = z.strictObject({
-  origin: z
-    .string()
-    .regex(/^[^\s+]{1,200}$/)
-    .describe('A name without a scheme, blanks and plus signs'),
-  reason: z.string().min(1).max(500),
-})
 
 const TEXT = 'text/plain; charset=utf-8'
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
@@ -84,7 +67,7 @@ const proof = {
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
 export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
   app,
-  { transparencyLog: log, verify, operatorToken },
+  { transparencyLog: log, verify },
 ) => {
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
   for (const [path, schema, read] of [
@@ -120,14 +103,5 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       .header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
       .type(TEXT)
       .send(await log.proof(event, signal))
-  })
-  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    if (log.openOrigin === undefined)
-      throw new ServiceError('invalid_request', {
-        message: 'This process does not sign; ask one with the projector role.',
-      })
-    reply.header('cache-control', 'no-store')
-    return log.openOrigin(request.body.origin, request.body.reason)
   })
 }

@@ -1,7 +1,6 @@
 import { decodeEvent, EVENT_CATALOGUE, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { faultyError, openCheckpoint, parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
-import type { Verifier } from '../notes/note-keys.ts'
+import { faultyError, openCheckpoint, parseCheckpoint, type Signature, type Verifier } from '../note.ts'
 import { parseContent } from '../proof-file.ts'
 import { decodeEntry, encodeEntry, entryOf } from '../tree/entry.ts'
 import { sha256 } from '../tree/merkle.ts'

@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { type Checkpoint, faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
-import type { Verifier } from '../notes/note-keys.ts'
+import { type Checkpoint, faultyError, openCheckpoint, type Signature, type Verifier } from '../note.ts'
 import { ENTRY_BYTES } from '../tree/entry.ts'
 import { GrowingTree, leafHash } from '../tree/merkle.ts'
 import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { openCheckpoint } from '../notes/checkpoint.ts'
+import { openCheckpoint } from '../note.ts'
 import { checkProof } from '../proof-file.ts'
 import { type MadeUpLog, openMadeUpLog, removeMadeUpLogs } from '../testing/made-up-log.fixture.ts'
 
@@ -39,23 +39,42 @@ test('contents are shown once their window has closed, and hash to what was comm
   expect([closed.type, open_, isWhole]).toEqual(['VerdictRecorded', null, false])
 })
 
-test('a log that was set back signs nothing until the operator opens a new origin', async () => {
+test('a log that was set back signs nothing until the settings name a new origin', async () => {
   const first = await openMadeUpLog()
   await first.record(20, 19)
   await first.sign()
+  const { directory } = first
   // What is beside the log stays where it is; the log itself is an older one, which went on otherwise.
-  const restored = await openMadeUpLog({ directory: first.directory })
+  const restored = await openMadeUpLog({ directory })
   await restored.record(18, 17, 16, 15)
   expect(await restored.sign()).toMatch(/does not extend the newest checkpoint that was seen, of .* at 4/)
   expect(() => restored.views.checkpoint()).toThrow()
-  await expect(
-    restored.signer.openOrigin('signals.example.com/log-2', 'the disk was lost'),
-  ).resolves.toMatchObject({
-    origin: 'signals.example.com/log-2',
-  })
-  expect(await restored.sign()).toBeUndefined()
-  expect(headOf(restored)).toMatchObject({ origin: 'signals.example.com/log-2', size: 6 })
-  await expect(restored.signer.openOrigin('signals.example.com/log-2', 'again')).rejects.toThrow(/already/)
+  const { store } = restored
+  const origin = 'signals.example.com/log-2'
+  const renamed = await openMadeUpLog({ directory, store, origin })
+  expect(await renamed.sign()).toBeUndefined()
+  expect(headOf(renamed)).toMatchObject({ origin, size: 6 })
+  // Its first keys say publicly what it does not continue, and why.
+  const published = await Array.fromAsync(store.readAll({ filter: { types: ['LogKeysPublished'] } }))
+  expect(published.map(({ data }) => data)).toEqual([
+    expect.objectContaining({
+      origin,
+      reason: expect.stringContaining('it holds no keys') as string,
+      leaves: { origin: 'signals.example.com/log', size: 4, root: first.tree.root(4).toString('base64') },
+    }),
+  ])
+  const again = await openMadeUpLog({ directory, store })
+  expect(await again.sign()).toBeUndefined()
+  expect(headOf(again)).toMatchObject({ origin })
+})
+
+test('a name that a log had before is no new one', async () => {
+  const log = await openMadeUpLog({ origin: 'one' })
+  await log.sign()
+  const { directory, store } = log
+  expect(await (await openMadeUpLog({ directory, store, origin: 'two' })).sign()).toBeUndefined()
+  const back = await openMadeUpLog({ directory, store, origin: 'one' })
+  expect(await back.sign()).toMatch(/LOG_ORIGIN is one, which this log had before two/)
 })
 
 test('a log that was restored without what is kept beside it signs nothing either', async () => {
@@ -75,7 +94,7 @@ test('a log that was restored without what is kept beside it signs nothing eithe
     for await (const event of log.store.readAll()) {
       if (event.stream !== 'store-identity') await keyless.append(event.stream, [event])
     }
-    expect(await keyless.sign()).toMatch(/keys of this process are none of those/)
+    expect(await keyless.sign()).toMatch(/published none of the keys of this process/)
   } finally {
     rmSync(elsewhere, { recursive: true, force: true })
   }

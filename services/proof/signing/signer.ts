@@ -1,6 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { CheckpointSigned, LogKeysPublished } from '../../../contracts/proof-events.ts'
 import { LOG_CHECKPOINTS_STREAM, LOG_KEYS_STREAM } from '../../../contracts/streams.ts'
@@ -10,28 +10,30 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
-import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
+import { appendUntilKnown, LOOKS_AGAIN, type LogUse } from '../../log/append-until-known.ts'
+import { type Checkpoint, signCheckpoint } from '../note.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
-import { decideSigning, type SigningStep } from './decide-signing.ts'
-import { signersOf } from './log-keys.ts'
-import type { NewestCheckpoint } from './newest-checkpoint.ts'
+import { decideSigning, type SigningState } from './decide-signing.ts'
+import { type NewestCheckpoint, signersOf } from './keys.ts'
 
-export interface SignerOptions extends LogWriterOptions {
+export interface SignerOptions
+  extends Omit<LogUse, 'signal'>,
+    Pick<SigningState, 'origin' | 'firstOrigin' | 'isShared'> {
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
   /** Seeds of the keys that sign. */
   readonly keys: readonly Uint8Array[]
   readonly kept: NewestCheckpoint
-  readonly firstOrigin: string
-  readonly isShared: boolean
   /** Called when signing begins to fail, with the reason. */
   readonly onProblem: (why: string) => void
 }
 
 /** A checkpoint is at most ten seconds old, which leaves time for a fold and an append. */
-const LOOK_EVERY_MS = 2_000
+const SIGN_EVERY_MS = 2_000
+
+const WAY_OUT =
+  'Restore what is missing, or set LOG_ORIGIN to a name that this log never had, which begins a new log with these entries'
 
 /** Signs the tree of the log as it grows. One process does at a time; two would sign the same tree. */
 export class CheckpointSigner {
@@ -49,121 +51,81 @@ export class CheckpointSigner {
   readonly #newest = (): CheckpointRow | undefined =>
     this.#options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
 
-  async #publish(data: EventOf<typeof LogKeysPublished>['data']): Promise<void> {
-    const event = newEvent(LogKeysPublished, {
-      id: this.#options.newId(),
-      data,
-      meta: { correlationId: 'log keys', actor: 'log' },
-    })
-    await appendLogEvent(this.#options, LOG_KEYS_STREAM, event, this.#patient)
+  /** If another process appends at the same time, one of both does; the next call reads what the other appended. */
+  async #append(stream: string, event: NewEvent): Promise<void> {
+    const { store } = this.#options
+    let expected: Revision | 'no-stream' = 'no-stream'
+    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
+      expected = revision
+    const path = { ...this.#options, policy: LOOKS_AGAIN, signal: this.#patient }
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
   }
 
   async #sign(checkpoint: Checkpoint): Promise<void> {
-    assert(
-      checkpoint.size <= this.#options.tree.size(),
-      'a checkpoint has no more entries than the log',
-      checkpoint.size,
-    )
-    const at = this.#options.now()
-    const note = signCheckpoint(checkpoint, signersOf(this.#options.keys, checkpoint.origin))
-    const { origin, size } = checkpoint
-    const event = newEvent(CheckpointSigned, {
-      id: this.#options.newId(),
-      data: { origin, size, root: checkpoint.root.toString('base64'), note, signedAt: at },
-      meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
-    })
+    const { origin, size, root } = checkpoint
+    const { tree, keys, kept, newId, now } = this.#options
+    assert(size <= tree.size(), 'a checkpoint has no more entries than the log', size)
+    const note = signCheckpoint(checkpoint, signersOf(keys, origin))
+    const data = { origin, size, root: root.toString('base64'), note, signedAt: now() }
+    const meta = { correlationId: `checkpoint ${size}`, actor: 'log' }
     // Kept before anyone can see it: a signed checkpoint binds the log for ever.
-    this.#options.kept.write(checkpoint)
-    await appendLogEvent(this.#options, LOG_CHECKPOINTS_STREAM, event, this.#patient)
+    kept.write(checkpoint)
+    await this.#append(LOG_CHECKPOINTS_STREAM, newEvent(CheckpointSigned, { id: newId(), data, meta }))
   }
 
-  readonly #decide = (): SigningStep =>
-    decideSigning({
+  /** Signs the newest tree, or sets the problem that prevents it. */
+  readonly signNewest = async (): Promise<void> => {
+    const { tree, keys, kept, newId } = this.#options
+    const step = decideSigning({
+      ...this.#options,
       keys: this.#keysRow(),
       newest: this.#newest(),
-      kept: this.#options.kept.read(),
-      size: this.#options.tree.size(),
-      root: (size) => this.#options.tree.root(size),
-      vkeysFor: (origin) => signersOf(this.#options.keys, origin).map(({ vkey }) => vkey),
-      firstOrigin: this.#options.firstOrigin,
-      isShared: this.#options.isShared,
+      kept: kept.read(),
+      size: tree.size(),
+      root: (size) => tree.root(size),
+      vkeysFor: (origin) => signersOf(keys, origin).map(({ vkey }) => vkey),
     })
-
-  /** Signs the newest tree, or sets the problem that prevents it. */
-  readonly look = async (): Promise<void> => {
-    const next = this.#decide()
-    if (next.kind === 'refuse') return this.#say(next.why)
-    if (next.kind === 'publish') {
-      const { origin, vkeys, reason } = next
-      await this.#publish({ origin, vkeys: [...vkeys], reason, leaves: null })
-    } else if (next.kind === 'sign') await this.#sign(next.checkpoint)
+    if (step.kind === 'refuse') return this.#report(`${step.why}. ${WAY_OUT}`)
+    const meta = { correlationId: 'log keys', actor: 'log' }
+    if (step.kind === 'publish')
+      await this.#append(LOG_KEYS_STREAM, newEvent(LogKeysPublished, { id: newId(), data: step.keys, meta }))
+    else if (step.kind === 'sign') await this.#sign(step.checkpoint)
     this.#problem = undefined
   }
 
-  #say(why: string): void {
+  #report(why: string): void {
     if (this.#problem !== why) this.#options.onProblem(why)
     this.#problem = why
   }
 
-  /** Does some work again and again until the signal. */
-  async #often(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #repeat(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         await work()
       } catch (error) {
-        this.#say(error instanceof Error ? error.message : String(error))
+        this.#report(error instanceof Error ? error.message : String(error))
       }
-      await this.#options.sleep(LOOK_EVERY_MS, signal)
+      await this.#options.sleep(SIGN_EVERY_MS, signal)
     }
   }
 
-  /** Calls `look` every two seconds until the signal. A failure is reported and tried again. */
-  readonly run = (signal: AbortSignal): Promise<void> => this.#often(this.look, signal)
+  /** Signs every two seconds until the signal. A failure is reported and tried again. */
+  readonly run = (signal: AbortSignal): Promise<void> => this.#repeat(this.signNewest, signal)
 
   /** Keeps the newest checkpoint that another process signed. */
   readonly follow = (signal: AbortSignal): Promise<void> =>
-    this.#often(async () => {
+    this.#repeat(async () => {
       const seen = this.#newest()
       const before = this.#options.kept.read()
-      if (seen === undefined || (before?.origin === seen.origin && before.size >= seen.size)) return
-      if (
-        before !== undefined &&
-        before.origin !== seen.origin &&
-        this.#keysRow()?.leaves?.origin !== before.origin
-      )
-        return
-      this.#options.kept.write({
-        origin: seen.origin,
-        size: seen.size,
-        root: Buffer.from(seen.root, 'base64'),
-      })
+      if (seen === undefined) return
+      const isNewer =
+        before === undefined || before.origin === seen.origin
+          ? seen.size > (before?.size ?? -1)
+          : this.#keysRow()?.leaves?.origin === before.origin
+      if (isNewer) this.#options.kept.write({ ...seen, root: Buffer.from(seen.root, 'base64') })
     }, signal)
 
   /** The reason why it cannot sign at the moment. */
   readonly problem = (): string | undefined => this.#problem
-
-  /**
-   * Continues under another origin, from the entries that the log has now. Auditors of the old origin find the change.
-   *
-   * @throws ServiceError `invalid_request` for the origin that the log has, or none that may be one
-   */
-  async openOrigin(
-    origin: string,
-    reason: string,
-  ): Promise<{ readonly origin: string; readonly vkeys: readonly string[] }> {
-    const known = this.#keysRow()
-    if (known?.origin === origin)
-      throw new ServiceError('invalid_request', {
-        message: `The log has the origin ${origin} already; choose another.`,
-      })
-    const left = this.#options.kept.read()
-    const signed = this.#newest()
-    const leaves =
-      left === undefined
-        ? signed && { origin: signed.origin, size: signed.size, root: signed.root }
-        : { origin: left.origin, size: left.size, root: left.root.toString('base64') }
-    const vkeys = signersOf(this.#options.keys, origin).map(({ vkey }) => vkey)
-    await this.#publish({ origin, vkeys, reason, leaves: leaves ?? null })
-    return { origin, vkeys }
-  }
 }

@@ -13,9 +13,8 @@ import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
-import { parseVkey } from '../notes/note-keys.ts'
-import { loadLogKeys } from '../signing/log-keys.ts'
-import { keepNewestCheckpoint, type NewestCheckpoint } from '../signing/newest-checkpoint.ts'
+import { parseVkey } from '../note.ts'
+import { loadLogKeys, NewestCheckpoint } from '../signing/keys.ts'
 import { CheckpointSigner } from '../signing/signer.ts'
 import { ENTRY_TYPES } from '../tree/entry.ts'
 import { type TreeRow, transparencyTree } from '../tree/transparency-tree.ts'
@@ -54,14 +53,14 @@ export async function openMadeUpLog(
     file: join(directory, 'log.keys'),
     random: (bytes) => new Uint8Array(bytes).fill(++made),
   })
-  const kept: NewestCheckpoint = keepNewestCheckpoint(join(directory, 'newest-checkpoint'))
   const signer = new CheckpointSigner({
     store,
     tree,
     row: (key) => checkpointRows.get(key),
     keys,
-    kept,
-    firstOrigin: options.origin ?? 'signals.example.com/log',
+    kept: new NewestCheckpoint(join(directory, 'newest-checkpoint')),
+    origin: options.origin,
+    firstOrigin: 'signals.example.com/log',
     isShared: false,
     newId: nextId,
     now: () => NOW,
@@ -115,9 +114,9 @@ export async function openMadeUpLog(
     /** Folds and signs until there is nothing left to sign; answers what keeps it from that. */
     async sign(): Promise<string | undefined> {
       // Keys first, then the checkpoint that holds them.
-      for (let looks = 0; looks < 3; looks++) {
+      for (let rounds = 0; rounds < 3; rounds++) {
         await catchUp()
-        await signer.look()
+        await signer.signNewest()
       }
       await catchUp()
       return signer.problem()

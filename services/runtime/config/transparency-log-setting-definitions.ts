@@ -9,7 +9,7 @@ export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
       .string()
       .regex(/^[^\s+]{1,200}$/, 'must be a name without blanks and plus signs')
       .optional(),
-    help: 'Name under which the transparency log begins to sign: an address without its scheme, and nobody else’s. Once it has one, `signal log open-origin` changes it. Default: the host of PUBLIC_URL with /log, else signal-service/ and the id of the log.',
+    help: 'Name under which the transparency log signs: an address without its scheme that no other log has. A new name begins a new log at the next start, as after a restore that lost entries (docs/proof.md). Default: the name that the log has; at first the host of PUBLIC_URL with /log, else signal-service/ and the id of the log.',
     example: 'signals.example.com/log',
   },
   LOG_KEYS: {

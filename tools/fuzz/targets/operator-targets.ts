@@ -6,7 +6,7 @@ import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdo
 import { type Manifest, parseManifest, signedText } from '../../../services/log/backup/manifest.ts'
 import { unpackSegment } from '../../../services/log/backup/segment.ts'
 import { rowsOf } from '../../../services/log/embedded/stored-row.ts'
-import { loadLogKeys } from '../../../services/proof/signing/log-keys.ts'
+import { loadLogKeys } from '../../../services/proof/signing/keys.ts'
 import { readSettings } from '../../../services/runtime/config/read-settings.ts'
 import { SETTINGS, type SettingName } from '../../../services/runtime/config/settings.ts'
 import { loadWrappingKeys } from '../../../services/runtime/secrets/wrapping-keys.ts'

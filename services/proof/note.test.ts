@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkpointText, openCheckpoint, signCheckpoint } from './checkpoint.ts'
-import { parseVkey, signerOf } from './note-keys.ts'
+import { checkpointText, openCheckpoint, parseVkey, signCheckpoint, signerOf } from './note.ts'
 
 const origin = 'signals.example.com/log'
 const checkpoint = { origin, size: 3, root: Buffer.alloc(32, 5) }
