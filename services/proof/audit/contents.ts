@@ -7,23 +7,7 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, inTimeUntil, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { Findings } from './finding.ts'
-import { numbersOf } from './outcomes.ts'
-
-/** Closes of the first and the last bar of a gap between verdicts. */
-interface Gap {
-  readonly from: number
-  readonly to: number
-}
-
-/** A series as its entries describe it. */
-export interface AuditedSeries {
-  readonly series: Series
-  /** Close of the last bar with a verdict that is shown. */
-  covered: number
-  readonly gaps: Gap[]
-  /** As `numbersOf` puts them. */
-  readonly outcomes: number[]
-}
+import { type AuditedSeries, numbersOf } from './outcomes.ts'
 
 interface SeriesState extends AuditedSeries {
   /** Verdicts that wait for their outcome, oldest first. */

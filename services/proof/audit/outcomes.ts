@@ -5,8 +5,23 @@ import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { AuditedSeries } from './contents.ts'
 import type { Findings } from './finding.ts'
+
+/** Closes of the first and the last bar of a gap between verdicts. */
+interface Gap {
+  readonly from: number
+  readonly to: number
+}
+
+/** A series as its entries describe it. */
+export interface AuditedSeries {
+  readonly series: Series
+  /** Close of the last bar with a verdict that is shown. */
+  covered: number
+  readonly gaps: Gap[]
+  /** As `numbersOf` puts them. */
+  readonly outcomes: number[]
+}
 
 const START = ['barClose', 'validUntil', 'barrier'] as const
 const END = ['entryPrice', 'exitPrice', 'decidedAt', 'highest', 'lowest', 'closePrice'] as const
