@@ -50,6 +50,4 @@ export interface RecordedEvent extends NewEvent, EventPlace {
   readonly at: string
   /** Its data as the store has it, for those who ask for it. */
   readonly text?: string
-  /** The same in UTF-8, a character for each byte. */
-  readonly latin1?: string | undefined
 }

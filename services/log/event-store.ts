@@ -25,7 +25,6 @@ export interface ReadOptions {
   readonly limit?: number
   readonly signal?: AbortSignal
   readonly asText?: boolean
-  readonly asLatin1?: boolean
 }
 
 /** Events that match every given part; a list matches when any of its entries does. */
@@ -45,8 +44,6 @@ export interface ReadAllOptions {
   readonly signal?: AbortSignal
   /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read: `...` does not copy them. */
   readonly asText?: boolean
-  /** As `asText`, and gives `latin1` where that is quicker. */
-  readonly asLatin1?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }

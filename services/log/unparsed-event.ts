@@ -1,41 +1,33 @@
 import type { EventPlace, RecordedEvent } from '../../contracts/event.ts'
-import { fromLatin1 } from '../../contracts/latin1.ts'
-import type { Position } from '../../contracts/position.ts'
+
+interface StoredTexts extends Omit<EventPlace, 'position'>, Pick<RecordedEvent, 'at'> {
+  readonly position: number
+  readonly data: string
+  readonly meta: string
+}
 
 /** An event whose JSON is parsed when somebody reads it. */
 export class UnparsedEvent implements RecordedEvent {
   readonly id: string
   readonly stream: string
   readonly revision: number
-  readonly position: Position
+  readonly position: string
   readonly type: string
   readonly schema: number
   readonly at: string
-  readonly latin1: string | undefined
-  #text: string | undefined
-  readonly #meta: string | RecordedEvent['meta']
+  readonly text: string
+  readonly #meta: string
 
-  constructor(
-    place: Omit<EventPlace, 'position'> & Pick<RecordedEvent, 'at'>,
-    position: Position,
-    text: string,
-    meta: string | RecordedEvent['meta'],
-    isLatin1 = false,
-  ) {
-    this.id = place.id
-    this.stream = place.stream
-    this.revision = place.revision
-    this.position = position
-    this.type = place.type
-    this.schema = place.schema
-    this.at = place.at
-    this.latin1 = isLatin1 ? text : undefined
-    this.#text = isLatin1 ? undefined : text
-    this.#meta = meta
-  }
-
-  get text(): string {
-    return (this.#text ??= fromLatin1(this.latin1 ?? ''))
+  constructor(row: StoredTexts) {
+    this.id = row.id
+    this.stream = row.stream
+    this.revision = row.revision
+    this.position = String(row.position)
+    this.type = row.type
+    this.schema = row.schema
+    this.at = row.at
+    this.text = row.data
+    this.#meta = row.meta
   }
 
   get data(): RecordedEvent['data'] {
@@ -43,6 +35,6 @@ export class UnparsedEvent implements RecordedEvent {
   }
 
   get meta(): RecordedEvent['meta'] {
-    return typeof this.#meta === 'string' ? (JSON.parse(this.#meta) as RecordedEvent['meta']) : this.#meta
+    return JSON.parse(this.#meta) as RecordedEvent['meta']
   }
 }

@@ -14,7 +14,7 @@ import { toPosition, toSequence } from '../sequence-position.ts'
 import { UnparsedEvent } from '../unparsed-event.ts'
 import type { Committed } from './append-queue.ts'
 import { isErasedData } from './erase-stream.ts'
-import { EVENTS, EVENTS_AS_BYTES, reading, type SummedRow, sound } from './row-sum.ts'
+import { EVENTS, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
@@ -58,12 +58,12 @@ export class LogReader {
 
   async *read(
     stream: string,
-    { from, to, direction = 'forwards', limit = Infinity, signal, asText, asLatin1 }: ReadOptions = {},
+    { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
   ): AsyncGenerator<RecordedEvent, void, void> {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
     let high = (isForwards ? to : from) ?? Number.MAX_SAFE_INTEGER
-    const sql = `${asLatin1 ? EVENTS_AS_BYTES : EVENTS} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
+    const sql = `${EVENTS} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
     // A stream begins with revision 0, so that one that lacks its beginning is seen.
     let before: number | undefined = isForwards ? low - 1 : undefined
     for (let left = limit; left > 0; ) {
@@ -78,7 +78,7 @@ export class LogReader {
         )
         before = row.revision
         if (signal?.aborted === true || isErasedData(row.data)) return
-        yield this.#recorded(row, asText, asLatin1)
+        yield this.#recorded(row, asText)
       }
       const last = rows.at(-1)
       if (last === undefined || rows.length < page) return
@@ -96,7 +96,6 @@ export class LogReader {
     limit = Infinity,
     signal,
     asText,
-    asLatin1,
     onLooked,
   }: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, void> {
     const newest = this.#newest()
@@ -105,10 +104,10 @@ export class LogReader {
     let position = toSequence(after)
     for (let left = limit; left > 0 && position < end; ) {
       const most = Math.min(left, LIMITS.readPageEvents)
-      const { rows, lookedUpTo } = this.#lookAt(position, end, most, filter, asLatin1)
+      const { rows, lookedUpTo } = this.#lookAt(position, end, most, filter)
       for (const row of rows) {
         if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-        yield this.#recorded(row, asText, asLatin1)
+        yield this.#recorded(row, asText)
       }
       const events = lookedUpTo - position
       assert(events > 0, "a page's cursor advances", events)
@@ -201,12 +200,12 @@ export class LogReader {
   }
 
   /** Matching rows after a position, and how far was looked: a rare match must not make one look long. */
-  #lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined, asLatin1 = false) {
+  #lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined) {
     const window = LIMITS.readPageEvents * (filter === undefined ? 1 : FILTERED_PAGES)
     const upTo = Math.min(end, after + window)
     const where = filterSql(filter)
     const rows = this.#rows(
-      `${asLatin1 ? EVENTS_AS_BYTES : EVENTS} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+      `${EVENTS} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
       after,
       upTo,
       ...where.values,
@@ -242,10 +241,8 @@ export class LogReader {
     })
   }
 
-  #recorded(row: Row, asText?: boolean, isLatin1 = false): RecordedEvent {
-    if (asText === true || isLatin1) {
-      return new UnparsedEvent(row, String(row.position), row.data, row.meta, isLatin1)
-    }
+  #recorded(row: Row, asText?: boolean): RecordedEvent {
+    if (asText === true) return new UnparsedEvent(row)
     row.recorded ??= parsed(row)
     return row.recorded
   }

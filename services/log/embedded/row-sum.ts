@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
-import { rowOf, type StoredRow } from './stored-row.ts'
+import type { StoredRow } from './stored-row.ts'
 
 const COLUMNS = 'position, stream, revision, type, schema, id, at'
 
@@ -15,15 +15,11 @@ export const sumOf = (row: StoredRow, bytes: Uint8Array | string = row[7]): numb
 /** Selects events with their checksums. */
 export const EVENTS = `SELECT ${COLUMNS}, data, meta, sum FROM event`
 
-/** As {@link EVENTS}, each as the bytes of which its checksum is taken: one value costs less than nine. */
-export const EVENTS_AS_BYTES = `SELECT CAST(concat_ws(char(9), ${COLUMNS}, data, meta) AS BLOB), sum FROM event`
-
 /** Takes the checksum off a row. @throws ServiceError `log_damaged` where the row is not what was written */
-export function sound(row: SummedRow | [bytes: Uint8Array, sum: number | null]): StoredRow {
+export function sound(row: SummedRow): StoredRow {
   const sum = row.pop()
-  const bytes = row[0] instanceof Uint8Array ? Buffer.from(row[0].buffer) : undefined
-  const event = bytes ? rowOf(bytes.toString('latin1').split('\t')) : (row as unknown as StoredRow)
-  if (sum === null || sum === undefined || sum === (bytes ? crc32(bytes) : sumOf(event))) return event
+  const event = row as unknown as StoredRow
+  if (sum === null || sum === undefined || sum === sumOf(event)) return event
   const [position, stream, revision, , , id] = event
   throw logDamaged(
     `position ${position} (event ${id}, revision ${revision} of ${stream}) is not what was written`,
