@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 75_083,
+  productLines: 75_046,
   testLines: 83_371,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,

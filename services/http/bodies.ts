@@ -54,12 +54,9 @@ const SHOWN_CHARACTERS = 100
 
 function contentTypeError(types: readonly string[]): ServiceError {
   const given = types.map((text) => text.slice(0, SHOWN_CHARACTERS))
-  const found =
-    given.length === 0
-      ? 'it was left out'
-      : `it was ${given.map((text) => JSON.stringify(text)).join(' and ')}`
+  const found = given.map((text) => JSON.stringify(text)).join(' and ') || 'left out'
   return new ServiceError('invalid_content_type', {
-    message: `Content-Type must be application/json, given once; ${found}. Nothing was charged for this request.`,
+    message: `Content-Type must be application/json, given once; it was ${found}. Nothing was charged for this request.`,
     details: { given },
   })
 }

@@ -18,13 +18,8 @@ export interface CallerOptions {
 }
 
 /** The address of a caller in one spelling; that of the connection if the proxies name none, else `unknown`. */
-export const addressOf = ({
-  ip,
-  socket,
-}: {
-  readonly ip: string | undefined
-  readonly socket: { readonly remoteAddress?: string | undefined }
-}): string => normaliseAddress(ip ?? '') ?? normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown'
+export const addressOf = ({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string =>
+  normaliseAddress(ip) ?? normaliseAddress(socket.remoteAddress) ?? 'unknown'
 
 /**
  * One spelling for every address: IPv4 also if it comes mapped into IPv6, IPv6 as eight groups without leading
@@ -32,8 +27,8 @@ export const addressOf = ({
  *
  * @example normaliseAddress('[::FFFF:127.0.0.1]:8402') === '127.0.0.1'
  */
-export function normaliseAddress(text: string): string | undefined {
-  const trimmed = text.trim()
+export function normaliseAddress(text: string | undefined): string | undefined {
+  const trimmed = text?.trim() ?? ''
   const bracketed = /^\[([^\]]{2,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1]
   const withPort = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1]
   const [bare = ''] = (bracketed ?? withPort ?? trimmed).split('%')

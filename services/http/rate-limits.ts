@@ -70,7 +70,7 @@ export function createRateLimits({ perAddress, perKey, shared, now, report }: Ra
     if (shared === undefined || now() < aloneUntil) return undefined
     try {
       const counting = shared.increment(`rate:${subject}`, { ttlMs: LIMITS.rateWindowMs })
-      const counted = await withTimeout(counting, LIMITS.rateWaitMs, lateError)
+      const counted = await withTimeout(counting, LIMITS.rateWaitMs, late)
       isReported = false
       return counted
     } catch (error) {
@@ -107,8 +107,7 @@ export function createRateLimits({ perAddress, perKey, shared, now, report }: Ra
   }
 }
 
-const lateError = (): ServiceError =>
-  new ServiceError('cache_unavailable', { message: `no answer within ${LIMITS.rateWaitMs} ms` })
+const late = (): ServiceError => new ServiceError('cache_unavailable', { message: 'no answer in time' })
 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
 

@@ -22,7 +22,6 @@ export interface Component {
 export interface ProcessFacts {
   readonly version: string
   readonly roles: readonly string[]
-  /** The format of the log that it writes to; `newest` is the format that this release writes once the log is raised. */
   readonly log: { readonly id: string }
   /** Versions of what it runs on, as each says itself. */
   readonly runs_on: Readonly<Record<string, string>>
@@ -100,7 +99,7 @@ const measured = {
  */
 export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app, options) => {
   const { metrics, operatorToken } = options
-  const readiness = keptFor(LIMITS.readinessKeptMs, options.readiness, () => performance.now())
+  const readiness = memoizeFor(LIMITS.readinessKeptMs, options.readiness)
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })
@@ -125,19 +124,18 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
   })
 }
 
-/** Asks once for all who want to know at about the same time. */
-function keptFor<Value>(keptMs: number, ask: () => Promise<Value>, now: () => number): () => Promise<Value> {
-  let kept: { readonly until: number; readonly value: Promise<Value> } | undefined
+/** One answer for every request within a time, unless it is a failure. */
+function memoizeFor<Value>(ttlMs: number, ask: () => Promise<Value>): () => Promise<Value> {
+  let until = 0
+  let known: Promise<Value> | undefined
   return () => {
-    if (kept === undefined || now() >= kept.until) {
-      const value = ask()
-      const mine = { until: now() + keptMs, value }
-      kept = mine
-      // What failed is not kept.
-      value.catch(() => {
-        if (kept === mine) kept = undefined
-      })
-    }
-    return kept.value
+    if (known !== undefined && performance.now() < until) return known
+    const asked = ask()
+    until = performance.now() + ttlMs
+    known = asked
+    asked.catch(() => {
+      if (known === asked) known = undefined
+    })
+    return asked
   }
 }

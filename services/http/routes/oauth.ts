@@ -9,8 +9,6 @@ import { retryLater, toServiceError } from '../errors.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { sendPublic } from '../send-public.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-
 const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
 const tokens = {
   ...operation('account', 'token', 'Exchange a code or a refresh token for an access token (RFC 6749)', {
@@ -122,7 +120,7 @@ function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
       response: bodyOf({ 'application/json': anyObject }),
     }
     app.get(path, { schema }, async (request, reply) =>
-      sendPublic(request, reply, JSON_TYPE, JSON.stringify(make())),
+      sendPublic(request, reply, 'application/json; charset=utf-8', JSON.stringify(make())),
     )
   }
   const resource = () => ({
