@@ -548,8 +548,6 @@ export const LIMITS = {
   leaseRenewMs: 2_500,
   /** How long other processes wait beyond that before they take the shards of a silent one. */
   leaseGraceMs: 1_000,
-  /** How long a process may have shards that it does not work on before it counts as not ready. */
-  leaseIdleMs: 60_000,
 
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,

@@ -127,7 +127,7 @@ export async function openWebhookWorld({
         newId,
         sleep,
         report,
-        leases: createSoleLeases({ store, group: 'dispatcher', shards: SHARDS, holder, newId, report }),
+        leases: createSoleLeases({ store, shards: SHARDS, report }),
         directory: createLogDirectory(store),
         deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal: dying.signal }),
         sender,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
-import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
+import { dispatcherComponent, marketComponent } from './components.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
 
@@ -79,16 +79,6 @@ describe('the market', () => {
       state: 'degraded',
       detail: 'recorded: the disk is full',
     })
-  })
-})
-
-test('a shard that is held and not worked on makes a process unready; one that is not held does not', () => {
-  const group = (idle: number[]) => [{ group: 'dispatcher', leases: { idle: () => idle } }]
-  expect(leasesComponent(group([]))).toMatchObject({ isRequired: true, state: 'ok' })
-  expect(leasesComponent(group([3, 7]))).toMatchObject({
-    isRequired: true,
-    state: 'failed',
-    detail: expect.stringContaining('dispatcher 3, dispatcher 7'),
   })
 })
 

@@ -4,7 +4,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/routes/health.ts'
 import type { StoreHealth } from '../log/event-store.ts'
-import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
 import type { EventMark } from '../log/projector/row-tables.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -46,10 +45,6 @@ function componentsOf(
   const settler = payments.settler?.health()
   const dispatcher = webhooks.dispatcher?.health()
   const isAwaited = hasCallers && performance.now() - parts.openedAt < LIMITS.marketWarmUpMs
-  const leases = [
-    { group: 'dispatcher', leases: webhooks.leases },
-    { group: 'settler', leases: payments.leases },
-  ].flatMap(({ group, leases: held }) => (held === undefined ? [] : [{ group, leases: held }]))
   return [
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
@@ -61,7 +56,6 @@ function componentsOf(
     transparencyLog && transparencyLogComponent(transparencyLog),
     settler && settlerComponent(settler),
     dispatcher && dispatcherComponent(dispatcher, webhooks.digestProblems()),
-    leases.length > 0 && leasesComponent(leases),
     ...(engine ? feed.venues() : []).map((venue) =>
       venueComponent(venue, engine?.rankingProblem(venue.exchange)),
     ),
@@ -271,22 +265,6 @@ function dispatcherProblem(health: DispatcherHealth, subscriptions: number): str
   if (longBehind > Math.max(FEW_BEHIND, subscriptions / SHARE_BEHIND))
     return `${longBehind} of ${subscriptions} active endpoints have been behind the end of the log for more than a minute`
   return undefined
-}
-
-/** A lease that this process holds and does not work on is work that no process does. */
-export function leasesComponent(
-  groups: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[],
-): Component {
-  const idle = groups.flatMap(({ group, leases }) => leases.idle().map((shard) => `${group} ${shard}`))
-  return {
-    name: 'leases',
-    isRequired: true,
-    state: idle.length === 0 ? 'ok' : 'failed',
-    detail:
-      idle.length === 0
-        ? groups.map(({ group }) => group).join(', ')
-        : `held by this process and not worked on: ${idle.join(', ')}`,
-  }
 }
 
 const venueComponent = (venue: VenueHealth, rankingProblem: string | undefined): Component => ({

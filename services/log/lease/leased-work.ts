@@ -65,8 +65,6 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     held: () => (held ??= [...parts.values()].filter(isHeld).map(({ lease }) => lease)),
     /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */
     isKnown: (shard: number): boolean => parts.has(shard),
-    /** Whether the work on a shard has begun and goes on. */
-    isWorking: (shard: number): boolean => parts.get(shard)?.state === 'working',
     /** Resolves when all that was asked to end has ended. */
     async settled() {
       // A turn may add another one: work that would not begin is stopped.

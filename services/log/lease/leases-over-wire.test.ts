@@ -14,7 +14,6 @@ interface Holder {
   readonly gained: { shard: number; token: number }[]
   readonly errors: string[]
   held(): readonly unknown[]
-  idle(): readonly number[]
   end(): Promise<void>
 }
 
@@ -36,7 +35,6 @@ function start(holder: string): Holder {
     ttlMs: 1_500,
     renewMs: 200,
     graceMs: 200,
-    idleMs: 2_500,
   })
   const work = {
     gained: async (lease: { shard: number; token: number }) => void gained.push(lease),
@@ -47,7 +45,6 @@ function start(holder: string): Holder {
     gained,
     errors,
     held: () => leases.held(),
-    idle: () => leases.idle(),
     async end() {
       ending.abort()
       await running
@@ -65,7 +62,6 @@ test('a server that is killed over a claim, and comes back, leaves no shard that
   await double.restart()
   await expect.poll(() => holder.held(), { timeout: 5_000 }).toHaveLength(1)
   expect(holder.gained).toHaveLength(1)
-  expect(holder.idle()).toEqual([])
   await holder.end()
 })
 

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { anEvent } from '../event-store.contract.ts'
+import type { EventStore } from '../event-store.ts'
 import { createSoleLeases } from './create-sole-leases.ts'
 import { SimulatedHolders } from './testing/simulated-holders.fixture.ts'
 
@@ -152,19 +153,6 @@ describe('leases', () => {
     expect([world.shardsOf(0).length, world.shardsOf(1).length]).toEqual([3, 3])
   })
 
-  test('on which no work begins for a while are told', async () => {
-    await using world = new SimulatedHolders({ shards: SHARDS })
-    world.refuseNext(Number.POSITIVE_INFINITY)
-    await world.join(0)
-    await world.pass(30_000)
-    expect(world.idleOf(0)).toEqual([])
-    await world.pass(40_000)
-    expect(world.idleOf(0)).toHaveLength(SHARDS)
-    world.refuseNext(0)
-    await world.pass(10_000)
-    expect(world.idleOf(0)).toEqual([])
-  })
-
   test('are never held twice, whoever dies, freezes, leaves or loses its log, with clocks apart', async () => {
     await fc.assert(
       fc.asyncProperty(faults, fc.array(fc.integer({ min: -2_000, max: 2_000 })), async (steps, drifts) => {
@@ -181,7 +169,6 @@ describe('leases', () => {
         expect(world.allShards().toSorted((a, b) => a - b)).toEqual(
           Array.from({ length: SHARDS }, (_, shard) => shard),
         )
-        expect([0, 1, 2, 3].flatMap((process) => world.idleOf(process))).toEqual([])
       }),
       { numRuns: 40 },
     )
@@ -189,16 +176,11 @@ describe('leases', () => {
 })
 
 describe('sole leases', () => {
-  const log = createMemoryLog()
-  let ids = 0
-  const newId = (): string => `019abcde-7c00-7001-8000-${String(++ids).padStart(12, '0')}`
-
-  async function run(holder: string): Promise<{ tokens: number[]; ended: number }> {
-    const store = openMemoryStore({ now: () => 0, log })
+  async function run(store: EventStore): Promise<{ tokens: number[]; ended: number }> {
     const ending = new AbortController()
     const tokens: number[] = []
     let ended = 0
-    const leases = createSoleLeases({ store, group: 'sole', shards: 3, holder, newId, report: fail })
+    const leases = createSoleLeases({ store, shards: 3, report: fail })
     const all = Promise.withResolvers<void>()
     const running = leases.run(
       {
@@ -219,63 +201,35 @@ describe('sole leases', () => {
     return { tokens, ended }
   }
 
-  test('have everything at once, and higher tokens with each start', async () => {
-    expect(await run('first')).toEqual({ tokens: [0, 0, 0], ended: 3 })
-    expect(await run('second')).toEqual({ tokens: [1, 1, 1], ended: 3 })
-    // Also where it goes by the name of an earlier one.
-    expect(await run('second')).toEqual({ tokens: [2, 2, 2], ended: 3 })
+  test('have everything at once, write nothing, and have higher tokens once something was written', async () => {
+    const store = openMemoryStore({ now: () => 0 })
+    expect(await run(store)).toEqual({ tokens: [0, 0, 0], ended: 3 })
+    await store.append('s', [anEvent()], { expected: 'no-stream' })
+    expect(await run(store)).toEqual({ tokens: [1, 1, 1], ended: 3 })
+    expect(await store.head()).toBe('1')
   })
 
-  test('of which the work cannot begin are tried again under a higher token', async () => {
-    const store = openMemoryStore({ now: () => 0 })
+  test('of which the work cannot begin are tried again', async () => {
     const ending = new AbortController()
-    const tokens: number[] = []
-    const idle: number[] = []
-    let elapsed = 0
-    const both = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const reports: unknown[] = []
+    let tries = 0
     const leases = createSoleLeases({
-      store,
-      group: 'sole',
+      store: openMemoryStore({ now: () => 0 }),
       shards: 1,
-      holder: 'h',
-      newId,
-      report: () => undefined,
-      elapsed: () => elapsed,
-      sleep: async (ms) => {
-        elapsed += ms
+      report: (error) => reports.push(error),
+      sleep: async () => {
         await setImmediate()
       },
-      idleMs: 10_000,
     })
-    const running = leases.run(
-      {
-        gained: async ({ token }) => {
-          tokens.push(token)
-          idle.push(leases.idle().length)
-          if (tokens.length < 6) throw new Error('cannot begin')
-          both.resolve()
-        },
-        lost: async () => undefined,
-      },
-      ending.signal,
-    )
-    await both.promise
-    expect(idle[0]).toBe(0)
-    expect(idle.at(-1)).toBe(1)
-    expect(tokens).toEqual([0, 1, 2, 3, 4, 5])
-    await expect.poll(() => leases.idle()).toEqual([])
+    const gained = async (): Promise<void> => {
+      if (++tries < 6) throw new Error('cannot begin')
+      begun.resolve()
+    }
+    const running = leases.run({ gained, lost: async () => undefined }, ending.signal)
+    await begun.promise
+    expect([tries, reports.length]).toEqual([6, 5])
     ending.abort()
     await running
-  })
-
-  test('fail where the store does', async () => {
-    const store = openMemoryStore({ now: () => 0 })
-    const append = () => Promise.reject(new ServiceError('store_unavailable'))
-    const options = { group: 'sole', shards: 3, holder: 'h', newId, report: fail }
-    const leases = createSoleLeases({ ...options, store: { ...store, append } })
-    const none = { gained: async () => expect.fail('gained'), lost: async () => undefined }
-    await expect(leases.run(none, new AbortController().signal)).rejects.toMatchObject({
-      code: 'store_unavailable',
-    })
   })
 })

@@ -23,9 +23,4 @@ export interface Leases {
   ): Promise<void>
   /** Leases held now. */
   held(): readonly Lease[]
-  /**
-   * Shards that the log gives to this process and that it has not worked on for a while: something is wrong then, since
-   * nobody else gets them either.
-   */
-  idle(): readonly number[]
 }

@@ -1,7 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { decideLease, isWorthSaying, withoutHolder } from './decide-lease.ts'
-import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { LeaseLog, type LeaseLogOptions, type LeaseTable, nextRevision } from './lease-log.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import type { Lease, Leases } from './leases.ts'
@@ -14,7 +13,6 @@ export interface LeasesOptions extends LeaseLogOptions, Pick<Clock, 'now'> {
   readonly ttlMs?: number
   readonly renewMs?: number
   readonly graceMs?: number
-  readonly idleMs?: number
 }
 
 /** How soon a renewal that failed is tried again. */
@@ -33,7 +31,6 @@ const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINIT
 export class SharedLeases implements Leases {
   readonly #options: Required<LeasesOptions>
   readonly #log: LeaseLog
-  readonly #watch: IdleWatch
   /** The newest renewal of each other holder, and when it counts as silent unless it renews. */
   #seen = new Map<string, { readonly renewedBy: number; readonly silentFrom: number }>()
   /** How far the table of leases was looked at. */
@@ -50,12 +47,9 @@ export class SharedLeases implements Leases {
       ttlMs: LIMITS.leaseTtlMs,
       renewMs: LIMITS.leaseRenewMs,
       graceMs: LIMITS.leaseGraceMs,
-      idleMs: LIMITS.leaseIdleMs,
       ...options,
     }
-    const { elapsed, idleMs } = this.#options
     this.#log = new LeaseLog(options)
-    this.#watch = createIdleWatch((shard) => this.#work?.isWorking(shard) === true, elapsed, idleMs)
   }
 
   async run(handlers: Parameters<Leases['run']>[0], signal: AbortSignal): Promise<void> {
@@ -75,15 +69,10 @@ export class SharedLeases implements Leases {
     await doing.settled()
     await this.#release()
     this.#deadline = NEVER
-    this.#watch.assign([])
   }
 
   held(): readonly Lease[] {
     return this.#isInTime() ? (this.#work?.held() ?? []) : []
-  }
-
-  idle(): readonly number[] {
-    return this.#watch.idle()
   }
 
   /** By both clocks: the one stands still while a process is suspended, and the other may be set back. */
@@ -145,17 +134,16 @@ export class SharedLeases implements Leases {
       const unknown = [...own.keys()].filter((shard) => !doing.isKnown(shard))
       const stopped = new Set([...doing.stopped(), ...unknown])
       const end = { elapsed: elapsed() + ttlMs, wall: now() + ttlMs }
-      const settled = (assigned: readonly number[]): void => {
+      const settled = (): void => {
         this.#deadline = end
         this.#hasSomebodyLeft = false
         doing.forget(stopped)
-        this.#watch.assign(assigned)
       }
-      if (!isWorthSaying(before.holders, { holder, shards, silent })) return { result: () => settled([]) }
+      if (!isWorthSaying(before.holders, { holder, shards, silent })) return { result: settled }
       const revision = nextRevision(before.revision)
       const decision = decideLease(before.holders, { holder, shards, ttlMs, revision, silent, stopped })
       const taken = (): void => {
-        settled([...sharesOf(decision.table, holder).keys()])
+        settled()
         for (const other of silent) this.#seen.delete(other)
         for (const lease of decision.gained) doing.start(lease)
         for (const shard of decision.surplus) doing.stop(shard)

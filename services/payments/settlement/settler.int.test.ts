@@ -76,7 +76,6 @@ test('a payment that could be settled and has waited for a minute is told by who
   worlds.push(world)
   const isHeldElsewhere: Leases = {
     held: () => [],
-    idle: () => [],
     run: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
   }
   const settler = await world.start({ facilitator: counting(), leases: isHeldElsewhere })
@@ -120,7 +119,6 @@ test('what troubled it while it settled is over when another process settles', a
   const taken = new AbortController()
   const heldUntilTaken: Leases = {
     held: () => [],
-    idle: () => [],
     async run({ gained, lost }, signal) {
       await gained({ shard: 0, token: 1 })
       await new Promise((resolve) => taken.signal.addEventListener('abort', resolve))
@@ -183,7 +181,6 @@ test('settles only while it holds the lease, and goes on from the log when it ge
   const taken = Promise.withResolvers<Work>()
   const leases: Leases = {
     held: () => [],
-    idle: () => [],
     async run(work, signal) {
       taken.resolve(work)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

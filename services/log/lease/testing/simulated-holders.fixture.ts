@@ -113,13 +113,6 @@ export class SimulatedHolders {
     const process = this.#processes.get(index)
     if (process !== undefined) process.deafUntil = this.#now + milliseconds
   }
-
-  /** A process that died watches nothing any more. */
-  idleOf(index: number): readonly number[] {
-    const process = this.#processes.get(index)
-    return process === undefined || process.isDead ? [] : process.leases.idle()
-  }
-
   refuseNext(count: number): void {
     this.#refusals = count
   }

@@ -57,7 +57,7 @@ const dispatcher = createDispatcher({
   newId,
   sleep,
   report,
-  leases: createSoleLeases({ store, group: 'dispatcher', shards: SHARDS, holder, newId, report }),
+  leases: createSoleLeases({ store, shards: SHARDS, report }),
   directory: createLogDirectory(store),
   deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal }),
   sender: createGuardedSender({ guard, now: Date.now, attemptMs: 400 }),
