@@ -193,7 +193,8 @@ async function auditOverHttp(): Promise<{ megabytes: number; cpuSeconds: number 
     '--state',
     join(directory, 'state'),
   ]
-  const args = ['--import', TELL_USAGE, 'services/signal.js', 'audit', url, ...flags]
+  // The size of new space is that of `npm run signal`.
+  const args = ['--max-semi-space-size=16', '--import', TELL_USAGE, 'services/signal.js', 'audit', url, ...flags]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(child, 'close')
   let said = ''

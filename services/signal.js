@@ -8,5 +8,6 @@ if (isRuntimeSound()) {
   const { cli } = await import('./cli/cli.ts')
   process.exitCode = await cli(process.argv.slice(2), process.env)
 } else {
-  runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])
+  // As the package does: short-lived objects of an audit take 100 MB less.
+  runOnOwnNode(['--max-semi-space-size=16', fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 }

@@ -6,8 +6,7 @@ import type { Position } from '../../contracts/position.ts'
 import { type CheckpointRow, LOG_KEYS, type LogKeysRow, NEWEST_CHECKPOINT } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { formatProof } from './proof-file.ts'
-import { ENTRY_TYPES, kindOf, opensAt } from './tree/entry.ts'
-import { recordedJson } from './tree/recorded-text.ts'
+import { contentText, ENTRY_TYPES, kindOf, opensAt } from './tree/entry.ts'
 import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 
@@ -92,7 +91,7 @@ export class LogViews {
     const now = this.#options.marketNow()
     let isWhole = true
     const lines = (await this.#eventsOf(tile.index, tile.width, signal)).map((event) => {
-      const text = String(recordedJson(event))
+      const text = contentText(event)
       if (opensAt(event, kindOf(event)) <= now) return text
       isWhole = false
       return 'null'
@@ -118,7 +117,7 @@ export class LogViews {
     const index = tile * TILE_WIDTH + at
     if (event === undefined || index >= signed.size) throw new ServiceError('log_not_signed')
     const path = this.#options.tree.inclusion(index, signed.size)
-    return formatProof({ index, path, extra: Buffer.from(recordedJson(event)), checkpoint: signed.note })
+    return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: signed.note })
   }
 }
 

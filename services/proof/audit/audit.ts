@@ -7,7 +7,7 @@ import { sha256 } from '../tree/merkle.ts'
 import { type ContentsSummary, LogContents } from './contents.ts'
 import { Findings } from './finding.ts'
 import type { LogSource } from './log-source.ts'
-import { checkOutcomes, type RaceTools } from './outcomes.ts'
+import { checkOutcomes, OutcomeTable, type RaceTools } from './outcomes.ts'
 import { readHead, readTiles } from './read-log.ts'
 import { RecordCount, type RecordGrouping } from './record.ts'
 
@@ -80,12 +80,13 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { checkpoint, signatures } = head
   if (former === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
 
-  const contents = new LogContents(findings, former && seen && { size: former.size, at: seen.seenAt })
+  const table = new OutcomeTable(checkpoint.size)
+  const contents = new LogContents(findings, table, former && seen && { size: former.size, at: seen.seenAt })
   let index = 0
   const earlier = [...saved, ...(former === undefined ? [] : [former])]
   for await (const { entries, lines } of readTiles(source, checkpoint, earlier, findings)) {
     for (const [at, bytes] of entries.entries()) {
-      const event = openContent(index, bytes, lines[at] ?? '', contents, findings)
+      const event = openContent(index, bytes, String(lines[at]), contents, findings)
       if (event !== undefined) for (const one of [contents, ...records]) one.take(index, event)
       index += 1
     }
@@ -97,7 +98,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const outcomes = { same: 0, wrong: 0, without: 0, lacking: 0 }
   for (const [done, about] of series.entries()) {
     onProgress?.('series with outcomes', done, series.length)
-    await checkOutcomes(about, tools, findings, outcomes)
+    await checkOutcomes(about, table, tools, findings, outcomes)
   }
   if (outcomes.without > 0) unchecked.push(`${outcomes.without} outcomes, for which there are no bars`)
   unchecked.push(

@@ -7,7 +7,23 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, inTimeUntil, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { Findings } from './finding.ts'
-import { type AuditedSeries, numbersOf } from './outcomes.ts'
+import type { OutcomeTable } from './outcomes.ts'
+
+/** Closes of the first and the last bar of a gap between verdicts. */
+interface Gap {
+  readonly from: number
+  readonly to: number
+}
+
+/** A series as its entries describe it. */
+export interface AuditedSeries {
+  readonly series: Series
+  /** Close of the last bar with a verdict that is shown. */
+  covered: number
+  readonly gaps: Gap[]
+  /** Rows of its outcomes in the table. */
+  readonly rows: number[]
+}
 
 interface SeriesState extends AuditedSeries {
   /** Verdicts that wait for their outcome, oldest first. */
@@ -72,6 +88,7 @@ const nameOf = (series: Series, barClose: number): string => `${seriesName(serie
 export class LogContents {
   readonly #findings: Findings
   readonly #earlier: EarlierAudit | undefined
+  readonly #table: OutcomeTable
   readonly #states = new Map<string, SeriesState>()
   /** Hashes of announced model files, by model version. */
   readonly #models = new Map<string, string>()
@@ -83,8 +100,9 @@ export class LogContents {
   #horizon = 0
   #market: string | undefined
 
-  constructor(findings: Findings, earlier: EarlierAudit | undefined) {
+  constructor(findings: Findings, table: OutcomeTable, earlier: EarlierAudit | undefined) {
     this.#findings = findings
+    this.#table = table
     this.#earlier = earlier
   }
 
@@ -144,7 +162,7 @@ export class LogContents {
     if (known !== undefined) return known
     const { exchange, coin, timeframe } = series
     const about = { exchange, coin, timeframe }
-    const state: SeriesState = { series: about, covered: 0, gaps: [], outcomes: [], open: [] }
+    const state: SeriesState = { series: about, covered: 0, gaps: [], rows: [], open: [] }
     this.#states.set(name, state)
     return state
   }
@@ -214,7 +232,7 @@ export class LogContents {
 
   #takeOutcome(index: number, outcome: Outcome): void {
     this.#counts.outcomes += 1
-    const { open, outcomes } = this.#stateOf(outcome)
+    const { open, rows } = this.#stateOf(outcome)
     const name = nameOf(outcome, outcome.barClose)
     const add = (message: string): void => this.#findings.add('wrong_outcome', index, message)
     const place = open.findIndex(({ verdictId }) => verdictId === outcome.verdictId)
@@ -225,7 +243,7 @@ export class LogContents {
     const repeated = repeatedText(outcome)
     if (verdict?.repeated !== repeated)
       return add(`${name} says ${repeated} of its verdict, which says ${verdict?.repeated}`)
-    outcomes.push(...numbersOf(index, outcome))
+    rows.push(this.#table.add(index, outcome))
     // It was labelled when the window had closed.
     if (!outcome.recordedLate) this.#horizon = Math.max(this.#horizon, outcome.validUntil)
   }

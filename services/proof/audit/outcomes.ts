@@ -5,23 +5,8 @@ import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { AuditedSeries } from './contents.ts'
 import type { Findings } from './finding.ts'
-
-/** Closes of the first and the last bar of a gap between verdicts. */
-interface Gap {
-  readonly from: number
-  readonly to: number
-}
-
-/** A series as its entries describe it. */
-export interface AuditedSeries {
-  readonly series: Series
-  /** Close of the last bar with a verdict that is shown. */
-  covered: number
-  readonly gaps: Gap[]
-  /** As `numbersOf` puts them. */
-  readonly outcomes: number[]
-}
 
 const START = ['barClose', 'validUntil', 'barrier'] as const
 const END = ['entryPrice', 'exitPrice', 'decidedAt', 'highest', 'lowest', 'closePrice'] as const
@@ -32,17 +17,29 @@ const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 /** The start and the end of a race, and the index of its entry. */
 type Raced = Pick<Outcome, (typeof NUMBERS)[number] | 'race'> & { readonly index: number }
 
-/** An outcome as numbers that follow one another: as objects those of a long log would take three times the memory. */
-export const numbersOf = (index: number, outcome: Outcome): number[] => [
-  index,
-  RACE_OUTCOMES.indexOf(outcome.race),
-  ...NUMBERS.map((name) => outcome[name] ?? Number.NaN),
-]
+/** The outcomes of a log, as numbers in one table: as objects they would take three times the memory. */
+export class OutcomeTable {
+  readonly #numbers: Float64Array
+  #rows = 0
 
-function racedAt(all: readonly number[], at: number): Raced {
-  const [index, race = 0, ...numbers] = all.slice(at, at + WIDTH)
-  const fields = numbers.map((number, place) => [NUMBERS[place], Number.isNaN(number) ? null : number])
-  return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
+  /** @param size entries of the log; memory is taken for its outcomes only */
+  constructor(size: number) {
+    this.#numbers = new Float64Array(size * WIDTH)
+  }
+
+  /** @returns the row of an outcome */
+  add(index: number, outcome: Outcome): number {
+    this.#numbers.set([index, RACE_OUTCOMES.indexOf(outcome.race)], this.#rows * WIDTH)
+    const numbers = NUMBERS.map((name) => outcome[name] ?? Number.NaN)
+    this.#numbers.set(numbers, this.#rows * WIDTH + 2)
+    return this.#rows++
+  }
+
+  at(row: number): Raced {
+    const [index, race = 0, ...numbers] = this.#numbers.subarray(row * WIDTH, (row + 1) * WIDTH)
+    const fields = numbers.map((number, place) => [NUMBERS[place], Number.isNaN(number) ? null : number])
+    return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
+  }
 }
 
 /** Functions of other domains that the check of outcomes calls. */
@@ -66,18 +63,19 @@ export type OutcomeCounts = Record<Comparison, number>
 /** Computes the outcomes of a series again from the bars of today. */
 export async function checkOutcomes(
   about: AuditedSeries,
+  table: OutcomeTable,
   { barsOf, raceOf }: RaceTools,
   findings: Findings,
   counts: OutcomeCounts,
 ): Promise<void> {
-  const { series, outcomes } = about
-  if (outcomes.length === 0) return
-  const last = racedAt(outcomes, outcomes.length - WIDTH)
-  const bars = await barsOf(series, racedAt(outcomes, 0).barClose, last.validUntil)
-  if (bars === undefined) return void (counts.without += outcomes.length / WIDTH)
+  const { series, rows } = about
+  const [oldest, newest] = [rows[0], rows.at(-1)]
+  if (oldest === undefined || newest === undefined) return
+  const bars = await barsOf(series, table.at(oldest).barClose, table.at(newest).validUntil)
+  if (bars === undefined) return void (counts.without += rows.length)
   let first = 0
-  for (let at = 0; at < outcomes.length; at += WIDTH) {
-    const outcome = racedAt(outcomes, at)
+  for (const row of rows) {
+    const outcome = table.at(row)
     while ((bars[first]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.barClose) first += 1
     let end = first
     while ((bars[end]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.validUntil) end += 1

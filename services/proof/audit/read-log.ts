@@ -14,10 +14,10 @@ export interface SignedHead {
   readonly signatures: readonly Signature[]
 }
 
-/** A tile of the log: encoded entries, and the content of each as text, `null` for one that is not shown. */
+/** A tile of the log: encoded entries, and the content of each as JSON, `null` for one that is not shown. */
 interface LogTile {
   readonly entries: readonly Buffer[]
-  readonly lines: readonly string[]
+  readonly lines: readonly Buffer[]
 }
 
 /** Memory that an entry takes until its audit has ended: half of the entries are outcomes, which wait for their bars. */
@@ -105,9 +105,15 @@ function splitBundle(bytes: Buffer, width: number): readonly Buffer[] {
   })
 }
 
-function splitLines(bytes: Buffer, width: number): readonly string[] {
-  const lines = bytes.toString().split('\n')
-  if (lines.pop() !== '' || lines.length !== width)
+/** Each line becomes a text when it is checked: a tile as one text would stay in memory as long as any of its lines. */
+function splitLines(bytes: Buffer, width: number): readonly Buffer[] {
+  const lines: Buffer[] = []
+  for (let [start, end] = [0, bytes.indexOf('\n')]; end >= 0 && lines.length <= width; ) {
+    lines.push(bytes.subarray(start, end))
+    start = end + 1
+    end = bytes.indexOf('\n', start)
+  }
+  if (lines.length !== width || bytes.at(-1) !== 10)
     throw faultyError('contents are not one line for each entry')
   return lines
 }

@@ -1,9 +1,8 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
-import { recordedJson } from './recorded-text.ts'
 
 /**
  * The events that are entries of the tree, with the byte of each kind. None is personal. A type is never removed, and only a
@@ -53,21 +52,13 @@ export function kindOf({ type }: Pick<Content, 'type'>): number {
   return kind
 }
 
-/** @param text that of the content, where it is at hand already */
-export function entryOf(content: Content, text = contentText(content)): Entry {
-  const kind = kindOf(content)
-  return { kind, opensAt: opensAt(content, kind), hash: sha256(text) }
-}
-
-/** The end of a verdict's window in its stored text: no object stands in front of it, and quotes within texts are escaped. */
-const VALID_UNTIL = /^\{[^{}[\]]*?"validUntil":(\d+),/
-
-/** The entry of an event of the log, whose data is not parsed where its text says enough. */
-export function recordedEntry(event: RecordedEvent): Entry {
-  const kind = kindOf(event)
-  const validUntil = VALID_UNTIL.exec(event.text ?? '')?.[1]
-  const shown = validUntil === undefined ? event : { data: { validUntil: Number(validUntil) } }
-  return { kind, opensAt: opensAt(shown, kind), hash: sha256(recordedJson(event)) }
+/** Its data is read once: a recorded event parses it each time. @param text that of the content, if it is known */
+export function entryOf(
+  { id, type, schema, data }: Content,
+  text = contentText({ id, type, schema, data }),
+): Entry {
+  const kind = kindOf({ type })
+  return { kind, opensAt: opensAt({ data }, kind), hash: sha256(text) }
 }
 
 /** Version, kind, time in big-endian order, hash. */

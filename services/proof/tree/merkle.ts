@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { assert } from '../../../contracts/assert.ts'
 
 /** A SHA-256: 32 bytes. */
 export type Hash = Buffer
@@ -52,20 +51,7 @@ export function inclusionProof(source: HashSource, index: number, size: number):
       start = middle
     }
   }
-  assert(
-    path.length === inclusionLength(index, size),
-    'an inclusion path has the length that its index demands',
-    path.length,
-  )
   return path
-}
-
-/** The hashes that lead from a leaf to the root: one for each level on which its node has a sibling. */
-function inclusionLength(index: number, size: number): number {
-  let length = 0
-  for (let [at, last] = [index, size - 1]; last > 0; [at, last] = [half(at), half(last)])
-    if (at % 2 === 1 || at < last) length += 1
-  return length
 }
 
 /** The root that a proof leads to from a leaf; undefined where it is not a proof for this place. */

@@ -1,5 +1,7 @@
 /** Hashes or entries of a full tile. */
 export const TILE_WIDTH = 256
+/** Levels of the tree in a tile. */
+export const TILE_LEVELS = 8
 
 /** The level of a tile of hashes, or the name of another kind of tile. */
 export type TileKind = number | 'entries' | 'contents'

@@ -82,32 +82,6 @@ test('roots and proofs from tiles are those of the definition, at every size, an
   for (const beyond of [SIZE + 1, -1, 1.5]) expect(() => tree.root(beyond)).toThrow(RangeError)
 })
 
-test('proofs over the kept hashes of a full tile are those over its entries alone, as a former release left it', () => {
-  const without = createTreeReader((key) => (key.startsWith('nodes/') ? undefined : rows.get(key)))
-  const size = fc.integer({ min: 1, max: SIZE })
-  fc.assert(
-    fc.property(size, fc.nat(), (to, some) => {
-      const index = some % to
-      // Tiles that nobody asked for before.
-      const fresh = createTreeReader((key) => rows.get(key))
-      expect(fresh.inclusion(index, to)).toEqual(without.inclusion(index, to))
-      expect(fresh.root(to)).toEqual(without.root(to))
-    }),
-    { numRuns: 100 },
-  )
-})
-
-test('a proof hashes sixteen entries of a full tile, and takes the rest from what is kept', () => {
-  const zeros = { data: Buffer.alloc(16 * 32).toString('base64') }
-  const other = createTreeReader((key) => (key === 'nodes/0' ? zeros : rows.get(key)))
-  const [below, node] = [tree.inclusion(3, SIZE).slice(0, 4), other.inclusion(3, SIZE)]
-  expect(node.slice(0, 4)).toEqual(below)
-  expect(node[4]).toEqual(Buffer.alloc(32))
-  expect(createTreeReader((key) => (key === 'nodes/0' ? { data: '' } : rows.get(key))).root(SIZE)).toEqual(
-    tree.root(SIZE),
-  )
-})
-
 test('the same log gives the same tree however it is cut into batches, and events are found by their position', () => {
   const again = rowsInMemory<TreeRow>()
   for (let index = 0; index < SIZE; index++) transparencyTree.fold(again, event(index))

@@ -2,9 +2,9 @@ import { assert } from '../../../contracts/assert.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import type { RecordedProjection, Rows } from '../../../projections/projection.ts'
-import { ENTRY_BYTES, ENTRY_TYPES, encodeEntry, recordedEntry } from './entry.ts'
+import { ENTRY_BYTES, ENTRY_TYPES, encodeEntry, entryOf } from './entry.ts'
 import { HASH_BYTES, type Hash, hashesOver, leafHash } from './merkle.ts'
-import { TILE_WIDTH } from './tile-path.ts'
+import { TILE_LEVELS, TILE_WIDTH } from './tile-path.ts'
 
 /** Base64 of entries or of hashes, one after the other: no row is longer than a tile. */
 export interface TileRow extends JsonObject {
@@ -26,8 +26,6 @@ export type TreeRow = EntriesRow | TileRow | SizeRow
 
 export const SIZE_KEY = 'size'
 export const entriesKey = (tile: number): string => `entries/${tile}`
-/** Hashes of sixteen entries each, of a full tile; rows of former releases lack them. */
-export const nodesKey = (tile: number): string => `nodes/${tile}`
 /** @param level from 1: hashes of the entries follow from the entries */
 export const tileKey = (level: number, tile: number): string => `tile/${level}/${tile}`
 
@@ -44,31 +42,19 @@ export const transparencyTree: RecordedProjection<TreeRow> = {
     const { size, position } = (rows.get(SIZE_KEY) as SizeRow | undefined) ?? { size: 0, position: START }
     const tile = Math.floor(size / TILE_WIDTH)
     const before = rows.get(entriesKey(tile)) as EntriesRow | undefined
-    const data = (before?.data ?? '') + encodeEntry(recordedEntry(event)).toString('base64')
+    const data = (before?.data ?? '') + encodeEntry(entryOf(event)).toString('base64')
     rows.put(entriesKey(tile), { after: before?.after ?? position, data })
     rows.put(SIZE_KEY, { size: size + 1, position: event.position })
     if ((size + 1) % TILE_WIDTH !== 0) return
-    const within = hashesOver(leafHashes(Buffer.from(data, 'base64')))
-    const nodes = Array.from({ length: TILE_WIDTH / NODE_WIDTH }, (_, at) => within(NODE_LEVEL, at))
-    rows.put(nodesKey(tile), { data: Buffer.concat(nodes).toString('base64') })
-    addHash(rows, 1, tile, within(TILE_LEVELS, 0))
+    addHash(rows, 1, tile, tileRoot(partsOf(Buffer.from(data, 'base64'), ENTRY_BYTES).map(leafHash)))
   },
 }
-
-const TILE_LEVELS = Math.log2(TILE_WIDTH)
-/** The level of a full tile whose hashes are kept: a proof makes those below and above by itself, fifteen each. */
-export const NODE_LEVEL = 4
-export const NODE_WIDTH = 2 ** NODE_LEVEL
 
 /** Entries or hashes that follow one another. */
 export const partsOf = (bytes: Buffer, length: number): Buffer[] =>
   Array.from({ length: bytes.length / length }, (_, at) => bytes.subarray(at * length, (at + 1) * length))
 
-/** The leaf hashes of concatenated entries. */
-export const leafHashes = (entries: Buffer): Hash[] => partsOf(entries, ENTRY_BYTES).map(leafHash)
-export const hashesIn = (tile: Buffer): Hash[] => partsOf(tile, HASH_BYTES)
-
-function rootOfFull(hashes: readonly Hash[]): Hash {
+function tileRoot(hashes: readonly Hash[]): Hash {
   assert(hashes.length === TILE_WIDTH, 'a tile that is full has 256 hashes', hashes.length)
   return hashesOver(hashes)(TILE_LEVELS, 0)
 }
@@ -81,5 +67,5 @@ function addHash(rows: Rows<TreeRow>, level: number, index: number, hash: Hash):
   // 32 bytes do not fill base64 to the end, so that texts of hashes cannot be put together.
   const whole = Buffer.concat([Buffer.from(before?.data ?? '', 'base64'), hash])
   rows.put(key, { data: whole.toString('base64') })
-  if ((index + 1) % TILE_WIDTH === 0) addHash(rows, level + 1, tile, rootOfFull(hashesIn(whole)))
+  if ((index + 1) % TILE_WIDTH === 0) addHash(rows, level + 1, tile, tileRoot(partsOf(whole, HASH_BYTES)))
 }

@@ -5,16 +5,19 @@ import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
-import { HASH_BYTES, type Hash, type HashSource, hashesOver, inclusionProof, rootOf } from './merkle.ts'
-import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
+import {
+  HASH_BYTES,
+  type Hash,
+  type HashSource,
+  hashesOver,
+  inclusionProof,
+  leafHash,
+  rootOf,
+} from './merkle.ts'
+import { TILE_LEVELS, TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
 import {
   type EntriesRow,
   entriesKey,
-  hashesIn,
-  leafHashes,
-  NODE_LEVEL,
-  NODE_WIDTH,
-  nodesKey,
   partsOf,
   SIZE_KEY,
   type SizeRow,
@@ -22,51 +25,43 @@ import {
   tileKey,
 } from './transparency-tree.ts'
 
-/** Tiles that are held as hashes: a proof passes one at each level. */
-const TILES_HELD = 64
+/** Tiles whose hashes are cached: a proof passes one at each level. */
+const TILES_CACHED = 64
+const ENTRY_LENGTH = Buffer.of(0, ENTRY_BYTES)
 
 /** The tree of this process, as far as it holds the log. */
 export type TreeReader = ReturnType<typeof createTreeReader>
 
 /** @param get reads a row of the read model; its errors are passed on */
 export function createTreeReader(get: (key: string) => JsonObject | undefined) {
-  const held = new RecentMap<string, Tile>(TILES_HELD)
+  const cache = new RecentMap<string, HashSource>(TILES_CACHED)
 
   const size = (): number => (get(SIZE_KEY) as SizeRow | undefined)?.size ?? 0
-  const rowOf = (tile: number): EntriesRow | undefined => get(entriesKey(tile)) as EntriesRow | undefined
-  /** All entries of a tile, one after the other. */
-  const entries = (tile: number): Buffer => Buffer.from(rowOf(tile)?.data ?? '', 'base64')
+  const entriesRow = (tile: number) => get(entriesKey(tile)) as EntriesRow | undefined
+  const entries = (tile: number): Buffer[] =>
+    partsOf(Buffer.from(entriesRow(tile)?.data ?? '', 'base64'), ENTRY_BYTES)
 
-  const hashesAt = (key: string): Hash[] =>
-    hashesIn(Buffer.from((get(key) as TileRow | undefined)?.data ?? '', 'base64'))
-
-  /** @param of the size of the tree: each proof passes the last tiles, which are held until the next event joins. */
-  function hashes(level: number, tile: number, of: number): Tile {
-    const key = tileKey(level, tile)
-    const width = tileWidth({ kind: level, index: tile }, of)
-    const name = width === TILE_WIDTH ? key : `${key} ${width}`
-    const known = held.get(name)
-    if (known !== undefined) return known
-    const all = level === 0 ? [] : hashesAt(key)
-    const read =
-      level === 0
-        ? leafTile(entries(tile), () => hashesAt(nodesKey(tile)))
-        : { hashes: () => all, whole: hashesOver(all) }
-    held.set(name, read)
-    return read
+  function hashes(level: number, tile: number): Hash[] {
+    if (level === 0) return entries(tile).map(leafHash)
+    const row = get(tileKey(level, tile)) as TileRow | undefined
+    return partsOf(Buffer.from(row?.data ?? '', 'base64'), HASH_BYTES)
   }
 
-  /** Hashes of complete subtrees, of a tree that no event joins meanwhile. */
+  /** Hashes of complete subtrees; the last tiles are cached until the next event joins. */
   const source =
-    (of: number): HashSource =>
+    (treeSize: number): HashSource =>
     (level, index) => {
-      const inner = level % 8
+      const [tileLevel, inner] = [Math.floor(level / TILE_LEVELS), level % TILE_LEVELS]
       const perTile = TILE_WIDTH / 2 ** inner
-      return hashes(Math.floor(level / 8), Math.floor(index / perTile), of).whole(inner, index % perTile)
+      const tile = Math.floor(index / perTile)
+      const name = `${tileLevel}/${tile}/${tileWidth({ kind: tileLevel, index: tile }, treeSize)}`
+      const known = cache.get(name) ?? hashesOver(hashes(tileLevel, tile))
+      cache.set(name, known)
+      return known(inner, index % perTile)
     }
 
   /** @returns the size of the tree */
-  function within(wanted: number): number {
+  function requireWithin(wanted: number): number {
     const all = size()
     if (Number.isSafeInteger(wanted) && wanted >= 0 && wanted <= all) return all
     throw new RangeError(`the tree has ${all} entries, not ${wanted}`)
@@ -74,89 +69,31 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
 
   return {
     size,
-    /** @throws RangeError for a size beyond the tree; as every question of this reader */
-    root(wanted: number): Hash {
-      return rootOf(source(within(wanted)), wanted)
-    },
+    /** @throws RangeError for a size beyond the tree */
+    root: (wanted: number): Hash => rootOf(source(requireWithin(wanted)), wanted),
+    /** @throws RangeError for an entry or a size beyond the tree */
     inclusion(index: number, wanted: number): Hash[] {
-      const all = within(wanted)
+      const all = requireWithin(wanted)
       if (index >= wanted) throw new RangeError(`entry ${index} is not in a tree of ${wanted}`)
       return inclusionProof(source(all), index, wanted)
     },
-    /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
-    tile(path: TilePath): Buffer | undefined {
-      const all = size()
-      if (path.kind === 'contents' || path.width > tileWidth(path, all)) return undefined
-      if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
-      const known = hashes(path.kind, path.index, all).hashes()
-      // Its row may be newer than what was asked for, and is never older.
-      return Buffer.concat(known.slice(0, path.width), path.width * HASH_BYTES)
+    /** Hashes, or entries, each after its length in two bytes; undefined for a tile that is not there, or narrower. */
+    tile({ kind, index, width }: TilePath): Buffer | undefined {
+      if (kind === 'contents' || width > tileWidth({ kind, index }, size())) return undefined
+      const parts = kind === 'entries' ? entries(index) : hashes(kind, index)
+      assert(parts.length >= width, 'a tile is as wide as the size of the tree demands', parts.length)
+      const shown = parts.slice(0, width)
+      return Buffer.concat(kind === 'entries' ? shown.flatMap((entry) => [ENTRY_LENGTH, entry]) : shown)
     },
-    entries,
     /** The position of the log after which the entries of a tile are found. */
-    after: (tile: number): Position | undefined => rowOf(tile)?.after,
-    /** The tile among whose entries an event is, if it is one. */
+    after: (tile: number): Position | undefined => entriesRow(tile)?.after,
+    /** The tile among whose entries an event is, if it is one. @throws ServiceError `internal_error` for a missing tile */
     tileOf: (position: Position): number =>
-      tileOf(Math.ceil(size() / TILE_WIDTH), (tile) => rowOf(tile)?.after, position),
+      partitionPoint(Math.ceil(size() / TILE_WIDTH) - 1, (before) => {
+        const after = entriesRow(before + 1)?.after
+        if (after === undefined)
+          throw new ServiceError('internal_error', { message: `tile ${before + 1} is missing` })
+        return comparePositions(after, position) < 0
+      }),
   }
 }
-
-interface Tile {
-  readonly hashes: () => readonly Hash[]
-  readonly whole: HashSource
-}
-
-/**
- * The hashes of a tile of entries. Sixteen entries are hashed where one of them is asked for, and the others only where
- * their hashes are not kept: a proof of an entry that nobody asked for lately takes 46 hashes instead of 511.
- */
-function leafTile(entries: Buffer, kept: () => readonly Hash[]): Tile {
-  const width = entries.length / ENTRY_BYTES
-  const leavesOf = (from: number, to: number): Hash[] =>
-    leafHashes(entries.subarray(from * ENTRY_BYTES, to * ENTRY_BYTES))
-  const groups: HashSource[] = []
-  const group = (at: number): HashSource => {
-    groups[at] ??= hashesOver(leavesOf(at * NODE_WIDTH, (at + 1) * NODE_WIDTH))
-    return groups[at]
-  }
-  let above: HashSource | undefined
-  const nodes = (): HashSource => {
-    const known = width === TILE_WIDTH ? kept() : []
-    const length = Math.floor(width / NODE_WIDTH)
-    return hashesOver(
-      known.length === length ? known : Array.from({ length }, (_, at) => group(at)(NODE_LEVEL, 0)),
-    )
-  }
-  return {
-    hashes: () => leavesOf(0, width),
-    whole(level, index) {
-      if (level >= NODE_LEVEL) {
-        above ??= nodes()
-        return above(level - NODE_LEVEL, index)
-      }
-      const perGroup = 2 ** (NODE_LEVEL - level)
-      return group(Math.floor(index / perGroup))(level, index % perGroup)
-    },
-  }
-}
-
-/** @throws ServiceError `internal_error` for a tile that is missing */
-const tileOf = (tiles: number, afterOf: (tile: number) => Position | undefined, position: Position): number =>
-  partitionPoint(tiles - 1, (before) => {
-    const after = afterOf(before + 1)
-    if (after === undefined)
-      throw new ServiceError('internal_error', { message: `tile ${before + 1} is missing` })
-    return comparePositions(after, position) < 0
-  })
-
-/** Entries, each after its length in two bytes. */
-function bundleOf(entries: Buffer, width: number): Buffer {
-  assert(
-    entries.length >= width * ENTRY_BYTES,
-    'a tile holds the entries that the size of the tree demands',
-    entries.length,
-  )
-  const parts = partsOf(entries.subarray(0, width * ENTRY_BYTES), ENTRY_BYTES)
-  return Buffer.concat(parts.flatMap((entry) => [LENGTH, entry]))
-}
-const LENGTH = Buffer.of(0, ENTRY_BYTES)
