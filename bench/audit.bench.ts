@@ -194,7 +194,15 @@ async function auditOverHttp(): Promise<{ megabytes: number; cpuSeconds: number 
     join(directory, 'state'),
   ]
   // The size of new space is that of `npm run signal`.
-  const args = ['--max-semi-space-size=16', '--import', TELL_USAGE, 'services/signal.js', 'audit', url, ...flags]
+  const args = [
+    '--max-semi-space-size=16',
+    '--import',
+    TELL_USAGE,
+    'services/signal.js',
+    'audit',
+    url,
+    ...flags,
+  ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(child, 'close')
   let said = ''

@@ -256,7 +256,7 @@ report(
   'events/s',
   await measure([rebuild, rebuildTree], ROUNDS),
   rebuild.name,
-  { [rebuildTree.name]: 0.8 },
+  { [rebuildTree.name]: 0.3 },
 )
 
 const grown = join(directory, 'grown')

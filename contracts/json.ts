@@ -94,7 +94,7 @@ const SPACES: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
 
 /** JSON with the keys of every object in order: equal values have equal text. */
 export function canonicalJson(value: Json): string {
-  if (Number.isFinite(value)) return String(value)
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   let members = ''

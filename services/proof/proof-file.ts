@@ -1,8 +1,9 @@
-import { jsonFault } from '../../contracts/json.ts'
+import { z } from 'zod'
+import { type JsonObject, jsonFault } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { faultyError, openCheckpoint, type Signature, type Verifier } from './note.ts'
-import { type Content, encodeEntry, entryOf } from './tree/entry.ts'
-import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
+import { type Content, ENTRY_TYPES, encodeEntry, entryOf } from './tree/entry.ts'
+import { type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
 
 /** A proof that stands by itself, as C2SP tlog-proof writes it. */
 export interface ProofFile {
@@ -15,7 +16,9 @@ export interface ProofFile {
 }
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
-const MOST_HASHES = 63
+/** Extra data, index, at most 63 hashes, and the checkpoint after an empty line. */
+const PROOF =
+  /^c2sp\.org\/tlog-proof@v1\n(?:extra ([A-Za-z0-9+/]+={0,2})\n)?index (0|[1-9]\d{0,15})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n([^]*)$/
 /** A longer file is no proof: events have a limit, too. */
 export const MOST_PROOF_BYTES = 4_000_000
 
@@ -29,35 +32,25 @@ export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): stri
     checkpoint,
   ].join('\n')
 
-/** @throws ServiceError `proof_invalid` */
-export function parseProof(text: string): ProofFile {
+function parseProof(text: string): ProofFile {
   if (text.length > MOST_PROOF_BYTES) throw faultyError('it is too long for a proof')
-  const end = text.indexOf('\n\n')
-  const [first, ...rest] = text.slice(0, Math.max(0, end)).split('\n')
-  if (end < 0 || first !== FIRST_LINE)
-    throw faultyError(`it is no proof file: those begin with ${FIRST_LINE}`)
-  const extra = /^extra ([A-Za-z0-9+/]+={0,2})$/.exec(rest[0] ?? '')?.[1]
-  const [place, ...hashes] = extra === undefined ? rest : rest.slice(1)
-  const index = /^index (0|[1-9]\d{0,15})$/.exec(place ?? '')?.[1]
-  if (index === undefined) throw faultyError('it names no index')
-  if (hashes.length > MOST_HASHES) throw faultyError(`it has ${hashes.length} hashes; no tree is so deep`)
-  const path = hashes.map((hash) => Buffer.from(hash, 'base64'))
-  if (path.some((hash, at) => hash.length !== HASH_BYTES || hash.toString('base64') !== hashes[at]))
-    throw faultyError('a hash of it is none')
-  const content = Buffer.from(extra ?? '', 'base64')
-  return { index: Number(index), path, extra: content, checkpoint: text.slice(end + 2) }
+  const [found, extra = '', index, hashes = '', checkpoint = ''] = PROOF.exec(text) ?? []
+  if (found === undefined) throw faultyError(`it is no proof file of the form ${FIRST_LINE}`)
+  const path = hashes.split('\n').slice(0, -1)
+  const decoded = path.map((hash) => Buffer.from(hash, 'base64'))
+  return { index: Number(index), path: decoded, extra: Buffer.from(extra, 'base64'), checkpoint }
 }
 
-/** An audit reads millions of contents, which a schema would take three times as long for. */
-const isContent = ({ id, type, schema, data }: Record<keyof Content, unknown>): boolean =>
-  typeof id === 'string' &&
-  typeof type === 'string' &&
-  Number.isSafeInteger(schema) &&
-  Number(schema) > 0 &&
-  typeof data === 'object' &&
-  data !== null &&
-  !Array.isArray(data) &&
-  jsonFault(data, LIMITS.jsonDepth) === undefined
+const contentSchema = z.object({
+  id: z.string(),
+  type: z.enum(ENTRY_TYPES),
+  schema: z.int().positive(),
+  data: z.custom<JsonObject>(
+    (data) =>
+      z.record(z.string(), z.unknown()).safeParse(data).success &&
+      jsonFault(data, LIMITS.jsonDepth) === undefined,
+  ),
+})
 
 /** The event that a proof shows, and its place in the log. */
 export interface Proven {
@@ -84,14 +77,11 @@ export function checkProof(text: string, keys: readonly Verifier[]): Proven {
   return { content, origin: checkpoint.origin, index, size: checkpoint.size, signatures }
 }
 
-/** @throws ServiceError `proof_invalid` */
+/** @throws ServiceError `proof_invalid` for text that is no event of the log */
 export function parseContent(text: string): Content {
   try {
-    const { id, type, schema, data } = JSON.parse(text) as Content
-    const content = { id, type, schema, data }
-    if (isContent(content)) return content
+    return contentSchema.parse(JSON.parse(text))
   } catch {
-    // It is no JSON, or none of an object.
+    throw faultyError('its content is no event of the log')
   }
-  throw faultyError('its content is no event')
 }

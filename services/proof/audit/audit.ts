@@ -69,36 +69,34 @@ export interface AuditReport {
  * @throws ServiceError `proof_invalid` if nothing can be relied on: signatures, entries or contents do not fit
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const { source, keys, seen, tools, onProgress } = options
+  const { source, keys, earlier, seen, tools, onProgress } = options
   const findings = new Findings()
-  const unchecked: string[] = []
-  const former = seen && parseCheckpoint(seen.checkpoint)
-  const saved = options.earlier === undefined ? [] : [openCheckpoint(options.earlier, keys).checkpoint]
+  const unchecked =
+    seen === undefined ? ['what the log was before: nothing was kept of an earlier audit'] : []
+  const former = seen && { ...parseCheckpoint(seen.checkpoint), at: seen.seenAt }
+  const saved = earlier === undefined ? undefined : openCheckpoint(earlier, keys).checkpoint
   // Before the log: the outcomes that it counts must be in the log then.
   const records = await readRecords(tools, unchecked)
   const head = await readHead(source, keys)
-  const { checkpoint, signatures } = head
-  if (former === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
-
-  const table = new OutcomeTable(checkpoint.size)
-  const contents = new LogContents(findings, table, former && seen && { size: former.size, at: seen.seenAt })
+  const table = new OutcomeTable(head.checkpoint.size)
+  const contents = new LogContents(findings, table, former)
+  const before = [saved, former].filter((one) => one !== undefined)
   let index = 0
-  const earlier = [...saved, ...(former === undefined ? [] : [former])]
-  for await (const { entries, lines } of readTiles(source, checkpoint, earlier, findings)) {
+  for await (const { entries, lines } of readTiles(source, head.checkpoint, before, findings)) {
     for (const [at, bytes] of entries.entries()) {
       const event = openContent(index, bytes, String(lines[at]), contents, findings)
       if (event !== undefined) for (const one of [contents, ...records]) one.take(index, event)
       index += 1
     }
-    onProgress?.('entries', index, checkpoint.size)
+    onProgress?.('entries', index, head.checkpoint.size)
   }
   const { summary, series } = contents.end()
   if (summary.market !== 'live')
     unchecked.push(`lateness, which only a live market has: this one is ${summary.market}`)
   const outcomes = { same: 0, wrong: 0, without: 0, lacking: 0 }
   for (const [done, about] of series.entries()) {
-    onProgress?.('series with outcomes', done, series.length)
     await checkOutcomes(about, table, tools, findings, outcomes)
+    onProgress?.('series with outcomes', done + 1, series.length)
   }
   if (outcomes.without > 0) unchecked.push(`${outcomes.without} outcomes, for which there are no bars`)
   unchecked.push(
@@ -106,16 +104,16 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     'whether bars are those of the venue: compare some of them with it',
   )
   for (const record of records) record.check(tools.reported, contents.settled(), findings)
+  const { same, wrong, lacking } = outcomes
   return {
-    origin: checkpoint.origin,
-    size: checkpoint.size,
-    root: checkpoint.root.toString('base64'),
-    signatures,
+    ...head.checkpoint,
+    root: head.checkpoint.root.toString('base64'),
+    signatures: head.signatures,
     findings: findings.listed,
     counts: findings.counts,
     summary,
-    recomputed: outcomes.same + outcomes.wrong + outcomes.lacking,
-    lacking: outcomes.lacking,
+    recomputed: same + wrong + lacking,
+    lacking,
     unchecked,
     checkpoint: head.note,
   }

@@ -12,7 +12,7 @@ test('an entry has the same bytes for ever', () => {
     '{"data":{"a":"ä\\"\\\\","list":[true,null,-1.5e-7],"text":"\\"validUntil\\":5,","validUntil":1767225600000,"z":1},"id":"one","schema":3,"type":"VerdictRecorded"}'
   expect(contentText(verdict)).toBe(text)
   const bytes = encodeEntry(entryOf(verdict))
-  const head = '01' + '01' + '0000019b76daa800'
+  const head = '01010000019b76daa800'
   expect(bytes.toString('hex')).toBe(head + hash('sha256', text))
   expect(leafHash(bytes).toString('hex')).toBe(
     '941951d2bcc543d741c6cba9ce0794a694d4c209ef76ddfae64fdc13e517d313',

@@ -1,7 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
-import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
+import { canonicalJson } from '../../../contracts/json.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
 
 /**
@@ -40,25 +40,21 @@ export interface Entry {
 export const ENTRY_BYTES = 42
 const VERSION = 1
 
-/** Market time from which an event is shown: a verdict when its window has closed, since callers pay for it until then. */
-export function opensAt({ data }: { readonly data: JsonObject }, kind: number): number {
-  const { validUntil } = data
-  return kind === ENTRY_KINDS.VerdictRecorded && typeof validUntil === 'number' ? validUntil : 0
-}
-
-export function kindOf({ type }: Pick<Content, 'type'>): number {
-  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[type]
-  if (kind === undefined) throw new TypeError(`${type} is no entry of the log`)
-  return kind
-}
-
-/** Its data is read once: a recorded event parses it each time. @param text that of the content, if it is known */
+/**
+ * The entry of a content. A verdict is shown when its window has closed: callers pay for it until then. Data is read once,
+ * because a recorded event parses it each time.
+ *
+ * @param text that of the content, if it is known
+ * @throws TypeError for an event that is no entry
+ */
 export function entryOf(
   { id, type, schema, data }: Content,
   text = contentText({ id, type, schema, data }),
 ): Entry {
-  const kind = kindOf({ type })
-  return { kind, opensAt: opensAt({ data }, kind), hash: sha256(text) }
+  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[type]
+  if (kind === undefined) throw new TypeError(`${type} is no entry of the log`)
+  const isVerdict = kind === ENTRY_KINDS.VerdictRecorded && typeof data.validUntil === 'number'
+  return { kind, opensAt: isVerdict ? Number(data.validUntil) : 0, hash: sha256(text) }
 }
 
 /** Version, kind, time in big-endian order, hash. */
