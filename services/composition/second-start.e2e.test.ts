@@ -37,7 +37,10 @@ test('the commands of the start screen reach the service that printed them, and 
 
 test.each([
   ['start.js', []],
-  ['signal.js', ['store', 'copy', '--to', 'eventstoredb', '--eventstore-url', 'esdb://127.0.0.1:1?tls=false']],
+  [
+    'signal.js',
+    ['store', 'copy', '--to', 'eventstoredb', '--eventstore-url', 'esdb://127.0.0.1:1?tls=false'],
+  ],
 ])('a second process on the folder is refused and says who holds it: %s %s', async (program, words) => {
   const args = [join(SIGNAL, '..', program), ...words, '--data-dir', folder]
   await expect(run(process.execPath, args)).rejects.toMatchObject({
