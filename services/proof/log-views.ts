@@ -5,7 +5,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { type CheckpointRow, LOG_KEYS, type LogKeysRow, NEWEST_CHECKPOINT } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { formatProof } from './proof-file.ts'
-import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
+import { contentText, ENTRY_TYPES, opensAt } from './tree/entry.ts'
 import { parseTilePath, TILE_WIDTH, type TilePath, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 
@@ -61,10 +61,10 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
       const tile = requireTile(path)
       if (tile.width > tileWidth(tile, tree.size())) notThere()
       const now = marketNow()
-      const lines = (await eventsOf(tile.index, tile.width, signal)).map((event) => {
-        const text = contentText(event)
-        return entryOf(event, text).opensAt <= now ? text : 'null'
-      })
+      const events = await eventsOf(tile.index, tile.width, signal)
+      const lines = events.map(({ id, type, schema, data }) =>
+        opensAt({ type, data }) <= now ? contentText({ id, type, schema, data }) : 'null',
+      )
       assert(lines.length === tile.width, 'a tile has a line of content for each entry', lines.length)
       return { text: lines.map((line) => `${line}\n`).join(''), isWhole: !lines.includes('null') }
     },

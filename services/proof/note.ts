@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { TreeHead } from './tree/merkle.ts'
+import type { Hash } from './tree/merkle.ts'
 
 /** The type of Ed25519 in C2SP signed-note, in front of a public key. */
 const ED25519 = 0x01
@@ -32,13 +32,10 @@ export interface Signer extends Verifier {
 }
 
 /** The root of a log at a size. */
-export interface Checkpoint extends TreeHead {
+export interface Checkpoint {
   readonly origin: string
-}
-
-/** The key that signed. */
-export interface Signature {
-  readonly verifier: Verifier
+  readonly size: number
+  readonly root: Hash
 }
 
 function verifierOf(name: string, raw: Buffer, key: KeyObject): Verifier {
@@ -82,7 +79,7 @@ export function signCheckpoint(checkpoint: Checkpoint, keys: readonly Signer[]):
 }
 
 /**
- * Reads a checkpoint and checks the signatures of known keys; signatures of other keys are ignored.
+ * Reads a checkpoint and answers which of the known keys signed it; signatures of other keys are ignored.
  *
  * @throws ServiceError `proof_invalid` for text that is no note, a wrong signature of a known key, and a note that no known
  *   key has signed
@@ -90,7 +87,7 @@ export function signCheckpoint(checkpoint: Checkpoint, keys: readonly Signer[]):
 export function openCheckpoint(
   note: string,
   known: readonly Verifier[],
-): { readonly checkpoint: Checkpoint; readonly signatures: readonly Signature[] } {
+): { readonly checkpoint: Checkpoint; readonly signatures: readonly Verifier[] } {
   const end = note.lastIndexOf('\n\n')
   if (note.length > MOST_CHARACTERS || end < 0 || !note.endsWith('\n'))
     throw faultyError('it is no signed note')
@@ -99,7 +96,7 @@ export function openCheckpoint(
   const lines = note.slice(end + 2, -1).split('\n')
   if (lines.length > MOST_SIGNATURES)
     throw faultyError(`it has ${lines.length} signatures; ${MOST_SIGNATURES} are read`)
-  const signatures = lines.flatMap((line): Signature[] => {
+  const signatures = lines.flatMap((line): Verifier[] => {
     const [, name, base64 = ''] = SIGNATURE.exec(line) ?? []
     const bytes = Buffer.from(base64, 'base64')
     if (name === undefined || bytes.length <= ID_BYTES) throw faultyError('a line of it is no signature')
@@ -108,7 +105,7 @@ export function openCheckpoint(
     if (verifier === undefined) return []
     if (!verifier.verify(Buffer.from(text), bytes.subarray(ID_BYTES)))
       throw faultyError(`the signature of ${name} (${id.toString('hex')}) does not fit it`)
-    return [{ verifier }]
+    return [verifier]
   })
   if (signatures.length === 0) throw faultyError('none of the known keys has signed it')
   return { checkpoint, signatures }

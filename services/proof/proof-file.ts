@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type JsonObject, jsonFault } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { faultyError, openCheckpoint, type Signature, type Verifier } from './note.ts'
+import { faultyError, openCheckpoint, type Verifier } from './note.ts'
 import { type Content, ENTRY_TYPES, encodeEntry, entryOf } from './tree/entry.ts'
 import { type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
 
@@ -45,12 +45,11 @@ const contentSchema = z.object({
   id: z.string(),
   type: z.enum(ENTRY_TYPES),
   schema: z.int().positive(),
-  data: z.custom<JsonObject>(
-    (data) =>
-      z.record(z.string(), z.unknown()).safeParse(data).success &&
-      jsonFault(data, LIMITS.jsonDepth) === undefined,
-  ),
+  data: z.custom<JsonObject>((data) => isObject(data) && jsonFault(data, LIMITS.jsonDepth) === undefined),
 })
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The event that a proof shows, and its place in the log. */
 export interface Proven {
@@ -58,7 +57,7 @@ export interface Proven {
   readonly origin: string
   readonly index: number
   readonly size: number
-  readonly signatures: readonly Signature[]
+  readonly signatures: readonly Verifier[]
 }
 
 /**

@@ -139,7 +139,7 @@ const SIGNED_WITHIN_MS = 10_000
 const EXIT_FOUND = 18
 
 const signersOf = ({ signatures }: AuditReport): string[] =>
-  signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
+  signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
 
 function linesOf(report: AuditReport): string {
   const { origin, size, root, summary, recomputed, lacking, findings, counts, unchecked } = report

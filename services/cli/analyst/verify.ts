@@ -74,7 +74,7 @@ const differs = (fields: number, bars: number): ServiceError =>
 function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): void {
   const proven = checkProof(readNote(file), keys)
   const { content, origin, index, size, signatures } = proven
-  const by = signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
+  const by = signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
   const lines = [
     `event     ${content.type} ${content.id}`,
     `says      ${canonicalJson(content.data)}`,

@@ -1,10 +1,10 @@
 import { decodeEvent, EVENT_CATALOGUE, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { faultyError, openCheckpoint, parseCheckpoint, type Signature, type Verifier } from '../note.ts'
+import { faultyError, openCheckpoint, parseCheckpoint, type Verifier } from '../note.ts'
 import { parseContent } from '../proof-file.ts'
 import { decodeEntry, encodeEntry, entryOf } from '../tree/entry.ts'
 import { sha256 } from '../tree/merkle.ts'
-import { type ContentsSummary, LogContents } from './contents.ts'
+import { LogContents } from './contents.ts'
 import { Findings } from './finding.ts'
 import type { LogSource } from './log-source.ts'
 import { checkOutcomes, OutcomeTable, type RaceTools } from './outcomes.ts'
@@ -43,24 +43,7 @@ export interface AuditOptions {
   readonly onProgress?: (what: string, done: number, all: number) => void
 }
 
-export interface AuditReport {
-  readonly origin: string
-  readonly size: number
-  readonly root: string
-  readonly signatures: readonly Signature[]
-  readonly findings: Findings['listed']
-  /** How many findings of each kind there are. */
-  readonly counts: Findings['counts']
-  readonly summary: ContentsSummary
-  /** Outcomes that were computed again from bars. */
-  readonly recomputed: number
-  /** Outcomes that lack bars which are there now: a venue may send bars late. */
-  readonly lacking: number
-  /** Checks that were not made, each with the reason. */
-  readonly unchecked: readonly string[]
-  /** The signed checkpoint, as text. */
-  readonly checkpoint: string
-}
+export type AuditReport = Awaited<ReturnType<typeof audit>>
 
 /**
  * Checks a log with nothing but its keys: that its entries lead to the signed root, that it continues what it was, and
@@ -68,7 +51,7 @@ export interface AuditReport {
  *
  * @throws ServiceError `proof_invalid` if nothing can be relied on: signatures, entries or contents do not fit
  */
-export async function audit(options: AuditOptions): Promise<AuditReport> {
+export async function audit(options: AuditOptions) {
   const { source, keys, earlier, seen, tools, onProgress } = options
   const findings = new Findings()
   const unchecked =
@@ -109,13 +92,18 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     ...head.checkpoint,
     root: head.checkpoint.root.toString('base64'),
     signatures: head.signatures,
+    /** The signed checkpoint, as text. */
+    checkpoint: head.note,
     findings: findings.listed,
+    /** How many findings of each kind there are. */
     counts: findings.counts,
     summary,
+    /** Outcomes that were computed again from bars. */
     recomputed: same + wrong + lacking,
+    /** Outcomes that lack bars which are there now: a venue may send bars late. */
     lacking,
+    /** Checks that were not made, each with the reason. */
     unchecked,
-    checkpoint: head.note,
   }
 }
 

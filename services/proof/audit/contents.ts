@@ -7,23 +7,7 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, inTimeUntil, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { Findings } from './finding.ts'
-import type { OutcomeTable } from './outcomes.ts'
-
-/** Closes of the first and the last bar of a gap between verdicts. */
-interface Gap {
-  readonly from: number
-  readonly to: number
-}
-
-/** A series as its entries describe it. */
-export interface AuditedSeries {
-  readonly series: Series
-  /** Close of the last bar with a verdict that is shown. */
-  covered: number
-  readonly gaps: Gap[]
-  /** Rows of its outcomes in the table. */
-  readonly rows: number[]
-}
+import type { AuditedSeries, OutcomeTable } from './outcomes.ts'
 
 interface SeriesState extends AuditedSeries {
   /** Verdicts that wait for their outcome, oldest first. */
@@ -35,28 +19,10 @@ interface OpenVerdict extends Pick<Verdict, 'verdictId' | 'barClose' | 'validUnt
   readonly repeated: string
 }
 
-export interface ContentsSummary {
-  readonly verdicts: number
-  readonly outcomes: number
-  /** Entries whose window is open. */
-  readonly hidden: number
-  readonly models: number
-  /** Verdicts that are marked late, and count for nothing. */
-  readonly late: number
-  /** Bars without a verdict, in gaps that the log records. */
-  readonly missing: number
-  /** Newest market time that the log names, Unix milliseconds. */
-  readonly horizon: number
-  readonly market: string | undefined
-}
+/** An earlier audit of the same log, by the clock of the auditor. */
+type EarlierAudit = { readonly size: number; readonly at: number } | undefined
 
-/** An earlier audit of the same log. */
-export interface EarlierAudit {
-  readonly size: number
-  /** By the clock of the auditor, Unix milliseconds. */
-  readonly at: number
-}
-
+/** The fields of a verdict that its outcome repeats. */
 const REPEATED = [
   'barClose',
   'validUntil',
@@ -87,7 +53,7 @@ const nameOf = (series: Series, barClose: number): string => `${seriesName(serie
 /** Compares the contents of a log with one another, in the order of its entries. */
 export class LogContents {
   readonly #findings: Findings
-  readonly #earlier: EarlierAudit | undefined
+  readonly #earlier: EarlierAudit
   readonly #table: OutcomeTable
   readonly #states = new Map<string, SeriesState>()
   /** Hashes of announced model files, by model version. */
@@ -96,11 +62,13 @@ export class LogContents {
   readonly #hiddenTimes = new Set<number>()
   /** Index of the last verdict that was in time within each hour. */
   readonly #lastInTime = new Map<number, number>()
+  /** Late verdicts are marked so and count for nothing; missing ones are bars in gaps that the log records. */
   readonly #counts = { verdicts: 0, outcomes: 0, late: 0, missing: 0 }
   #horizon = 0
+  #origin: string | undefined
   #market: string | undefined
 
-  constructor(findings: Findings, table: OutcomeTable, earlier: EarlierAudit | undefined) {
+  constructor(findings: Findings, table: OutcomeTable, earlier: EarlierAudit) {
     this.#findings = findings
     this.#table = table
     this.#earlier = earlier
@@ -136,7 +104,7 @@ export class LogContents {
   }
 
   /** Makes the checks that need the whole log. */
-  end(): { readonly summary: ContentsSummary; readonly series: readonly AuditedSeries[] } {
+  end() {
     for (const { index, opensAt } of this.#hidden)
       if (opensAt + GRACE_MS < this.#horizon)
         this.#findings.add(
@@ -146,8 +114,16 @@ export class LogContents {
         )
     const series = [...this.#states.values()]
     for (const state of series) this.#checkUnlabelled(state)
-    const about = { models: this.#models.size, horizon: this.#horizon, market: this.#market }
-    return { summary: { ...this.#counts, hidden: this.#hidden.length, ...about }, series }
+    const summary = {
+      ...this.#counts,
+      /** Entries whose window is open. */
+      hidden: this.#hidden.length,
+      models: this.#models.size,
+      /** Newest market time that the log names, Unix milliseconds. */
+      horizon: this.#horizon,
+      market: this.#market,
+    }
+    return { summary, series }
   }
 
   /** Entries before this index are over an hour old: a verdict that was in time stands after them. */
@@ -168,9 +144,14 @@ export class LogContents {
   }
 
   #checkOrigin(index: number, { origin, leaves, reason }: EventOf<typeof LogKeysPublished>['data']): void {
-    if (leaves === null) return
-    const message = `the log signed as ${leaves.origin} up to ${leaves.size} entries, and signs as ${origin} since: ${reason}`
-    this.#findings.add('second_history', index, message)
+    const before = leaves?.origin ?? this.#origin ?? origin
+    this.#origin = origin
+    if (before !== origin)
+      this.#findings.add(
+        'second_history',
+        index,
+        `the log signs as ${origin}, and as ${before} before: ${reason}`,
+      )
   }
 
   #takeVerdict(index: number, verdict: Verdict): void {
@@ -205,7 +186,7 @@ export class LogContents {
     const named = previous?.barClose ?? 0
     const missed = barsMissed(verdict)
     this.#counts.missing += missed
-    if (missed > 0) gaps.push({ from: named + barMs, to: barClose - barMs })
+    if (missed > 0) gaps.push([named + barMs, barClose - barMs])
     if (named === covered) return
     if (named > covered && this.#hiddenTimes.has(named + WINDOW_BARS[timeframe] * barMs)) return
     const timeOf = (time: number): string => (time === 0 ? 'none' : isoTime(time))

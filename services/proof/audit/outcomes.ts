@@ -5,7 +5,6 @@ import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { AuditedSeries } from './contents.ts'
 import type { Findings } from './finding.ts'
 
 const START = ['barClose', 'validUntil', 'barrier'] as const
@@ -40,6 +39,17 @@ export class OutcomeTable {
     const fields = numbers.map((number, place) => [NUMBERS[place], Number.isNaN(number) ? null : number])
     return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
   }
+}
+
+/** A series as its entries describe it. */
+export interface AuditedSeries {
+  readonly series: Series
+  /** Close of the last bar with a verdict that is shown. */
+  covered: number
+  /** Closes of the first and the last bar of each gap between verdicts. */
+  readonly gaps: (readonly [from: number, to: number])[]
+  /** Rows of its outcomes in the table. */
+  readonly rows: number[]
 }
 
 /** Functions of other domains that the check of outcomes calls. */
@@ -106,4 +116,4 @@ function compare(about: AuditedSeries, outcome: Raced, computed: JsonObject, isW
 
 /** If every bar of a window has a verdict, the engine that computed them had these bars. */
 const hasEveryVerdict = ({ covered, gaps }: AuditedSeries, { barClose, validUntil }: Raced): boolean =>
-  covered >= validUntil && !gaps.some(({ from, to }) => from <= validUntil && to > barClose)
+  covered >= validUntil && !gaps.some(([from, to]) => from <= validUntil && to > barClose)

@@ -1,18 +1,11 @@
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { type Checkpoint, faultyError, openCheckpoint, type Signature, type Verifier } from '../note.ts'
+import { type Checkpoint, faultyError, openCheckpoint, type Verifier } from '../note.ts'
 import { ENTRY_BYTES } from '../tree/entry.ts'
 import { GrowingTree, leafHash } from '../tree/merkle.ts'
 import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
 import type { Findings } from './finding.ts'
 import type { LogSource } from './log-source.ts'
-
-/** The newest checkpoint of a log, as text and as its signed parts. */
-export interface SignedHead {
-  readonly note: string
-  readonly checkpoint: Checkpoint
-  readonly signatures: readonly Signature[]
-}
 
 /** A tile of the log: encoded entries, and the content of each as JSON, `null` for one that is not shown. */
 interface LogTile {
@@ -23,8 +16,12 @@ interface LogTile {
 /** Memory that an entry takes until its audit has ended: half of the entries are outcomes, which wait for their bars. */
 const BYTES_AN_ENTRY = 150
 
-/** @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a log that memory does not hold */
-export async function readHead(source: LogSource, keys: readonly Verifier[]): Promise<SignedHead> {
+/**
+ * The newest checkpoint of a log, as text and as its signed parts.
+ *
+ * @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a log that memory does not hold
+ */
+export async function readHead(source: LogSource, keys: readonly Verifier[]) {
   const note = (await source.get('log/checkpoint'))?.toString()
   if (note === undefined) throw faultyError('there is no checkpoint')
   const head = { note, ...openCheckpoint(note, keys) }

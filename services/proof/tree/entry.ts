@@ -40,9 +40,12 @@ export interface Entry {
 export const ENTRY_BYTES = 42
 const VERSION = 1
 
+/** Market time from which a content is shown: a verdict when its window has closed, since callers pay for it until then. */
+export const opensAt = ({ type, data }: Pick<Content, 'type' | 'data'>): number =>
+  type === 'VerdictRecorded' && typeof data.validUntil === 'number' ? data.validUntil : 0
+
 /**
- * The entry of a content. A verdict is shown when its window has closed: callers pay for it until then. Data is read once,
- * because a recorded event parses it each time.
+ * The entry of a content. Its data is read once, because a recorded event parses it each time.
  *
  * @param text that of the content, if it is known
  * @throws TypeError for an event that is no entry
@@ -53,8 +56,7 @@ export function entryOf(
 ): Entry {
   const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[type]
   if (kind === undefined) throw new TypeError(`${type} is no entry of the log`)
-  const isVerdict = kind === ENTRY_KINDS.VerdictRecorded && typeof data.validUntil === 'number'
-  return { kind, opensAt: isVerdict ? Number(data.validUntil) : 0, hash: sha256(text) }
+  return { kind, opensAt: opensAt({ type, data }), hash: sha256(text) }
 }
 
 /** Version, kind, time in big-endian order, hash. */

@@ -73,12 +73,6 @@ export function rootOfInclusion(
   return last === 0 ? root : undefined
 }
 
-/** A tree, as a checkpoint names it. */
-export interface TreeHead {
-  readonly size: number
-  readonly root: Hash
-}
-
 /** Hashes of subtrees over leaves, each computed once. */
 export function hashesOver(leaves: readonly Hash[]): HashSource {
   const levels: Hash[][] = [leaves as Hash[]]
