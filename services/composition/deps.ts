@@ -73,7 +73,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   }
   const speech = await openSpeech(life, platform, projector)
   const running: Deps['running'] = {}
-  const metrics = createServiceMetrics({ settings, platform, feed, projector, running })
+  const metrics = createServiceMetrics({ settings, feed, projector, running })
   appended.done = metrics.appended
   const address = { url: settings.PUBLIC_URL ?? '' }
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.

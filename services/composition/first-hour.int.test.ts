@@ -75,7 +75,6 @@ async function play(scene: Scene): Promise<Seen> {
       verdictsRecorded: () => undefined,
       outcomesLabelled: () => undefined,
       appendTrouble: (code) => void faults.push(code),
-      marketDataRefused: (exchange, fault) => void faults.push(`${exchange} ${fault}`),
       seriesClosed: (exchange, code) => void faults.push(`${exchange} closed: ${code}`),
     },
     time: clock,

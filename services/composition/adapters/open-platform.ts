@@ -29,16 +29,6 @@ import { awaitStore, type StoreWait } from './await-store.ts'
 /** The store, bus and cache of a process, opened, with its ids and secrets. */
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
-/** Counts since the start, of the subscription to a log in EventStoreDB. */
-export interface LogFollowing {
-  /** Times that the server found this process too slow; it goes on at once. */
-  cutOff: number
-  /** Times that it broke for another reason. */
-  broken: number
-  /** Events that something else wrote. */
-  foreign: number
-}
-
 /**
  * Opens store, bus and cache as the settings say.
  *
@@ -56,9 +46,8 @@ export async function openPlatform(life: Lifetime) {
   const newId = (): string => uuidV7(Date.now(), draw(10))
   const factSecret = factSecretOf(settings, directory)
 
-  const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
   const suspicion = { raise: (): void => undefined }
-  const opened = await openStore(life, directory, following, suspicion)
+  const opened = await openStore(life, directory, suspicion)
   warnOfExposed(directory, log)
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
@@ -80,7 +69,6 @@ export async function openPlatform(life: Lifetime) {
     basics: { store, idOf, newId, sleep, now: Date.now, random: (bytes: number) => randomBytes(bytes) },
     /** Rejects with `store_mismatch` when another log answers where this process' one did; never resolves. */
     storeFailure: guard?.failure ?? new Promise<never>(() => undefined),
-    following: following as Readonly<LogFollowing>,
     bus,
     cache,
     directory,
@@ -197,7 +185,6 @@ const MOST_NAMED = 8
 async function openStore(
   { settings, log }: Lifetime,
   directory: string,
-  following: LogFollowing,
   suspicion: { raise(): void },
 ): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) {
@@ -208,22 +195,18 @@ async function openStore(
   }
   // Libraries of servers are loaded where such a server is.
   const { openEventStoreDbStore } = await import('../../log/eventstoredb/eventstoredb-store.ts')
+  let isForeignTold = false
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak(error, resumeInMs) {
-      following[resumeInMs === 0 ? 'cutOff' : 'broken'] += 1
       if (resumeInMs === 0) return
       suspicion.raise()
       log.warn({ err: error, resumeInMs }, 'subscription interrupted')
     },
     onForeignEvent(place) {
-      following.foreign += 1
-      if (following.foreign === 1) {
-        log.warn(
-          place,
-          'the log holds an event that something else wrote; such events are left out and counted',
-        )
-      }
+      if (isForeignTold) return
+      isForeignTold = true
+      log.warn(place, 'the log holds an event that something else wrote; such events are left out')
     },
   })
 }

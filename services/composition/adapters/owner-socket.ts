@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -16,8 +15,6 @@ export interface OwnerSocket {
 }
 
 const SOCKET_NAME = 'owner.sock'
-/** Holds the path of a socket that had to be made elsewhere. */
-const ELSEWHERE_NAME = 'owner.sock.path'
 /** Bytes of a socket's path that every Unix takes: macOS has room for 104 with the zero at the end. */
 const LONGEST_PATH_BYTES = 103
 /** Share of a shutdown's time that answers in flight may take. */
@@ -41,20 +38,21 @@ export async function openOwnerSocket(
 ): Promise<OwnerSocket | undefined> {
   if (process.platform === 'win32') return undefined
   try {
-    const inFolder = resolve(directory, SOCKET_NAME)
-    if (await isAnswered(socketPathIn(directory))) {
+    const path = socketPathIn(directory)
+    const bytes = Buffer.byteLength(path)
+    if (bytes > LONGEST_PATH_BYTES)
+      throw new ServiceError('config_invalid', {
+        message: `${path} has ${bytes} bytes, and a socket's path at most ${LONGEST_PATH_BYTES}; a shorter DATA_DIR mends it`,
+      })
+    if (await isAnswered(path)) {
       log.warn({ directory }, 'another process answers at the owner’s socket; this one goes without')
       return undefined
     }
-    removeStale(inFolder)
-    const isShort = Buffer.byteLength(inFolder) <= LONGEST_PATH_BYTES
-    const path = isShort ? inFolder : join(mkdtempSync(join(tmpdir(), 'signal-')), SOCKET_NAME)
-    rmSync(join(directory, ELSEWHERE_NAME), { force: true })
+    removeStale(path)
     await app.ready()
     const server = createOwnerServer(app)
     await listenForOwner(server, path)
-    if (!isShort) writeFileSync(join(directory, ELSEWHERE_NAME), `${path}\n`, { mode: 0o600 })
-    return { path, close: () => closeOwnerSocket(server, path, isShort ? undefined : directory) }
+    return { path, close: () => closeOwnerSocket(server) }
   } catch (error) {
     log.warn({ err: error, directory }, 'the owner’s socket cannot be opened; the command line needs a token')
     return undefined
@@ -72,10 +70,7 @@ export async function findOwnerSocket(directory: string): Promise<string | undef
   return (await isAnswered(path)) ? path : undefined
 }
 
-function socketPathIn(directory: string): string {
-  const elsewhere = join(directory, ELSEWHERE_NAME)
-  return existsSync(elsewhere) ? readFileSync(elsewhere, 'utf8').trim() : resolve(directory, SOCKET_NAME)
-}
+const socketPathIn = (directory: string): string => resolve(directory, SOCKET_NAME)
 
 /** Removes the socket of a killed process. Another kind of file stays, and listening fails on it. */
 function removeStale(path: string): void {
@@ -119,11 +114,7 @@ const isAbsence = (error: unknown): boolean =>
   'code' in error &&
   ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ENOTDIR'].includes(String(error.code))
 
-async function closeOwnerSocket(
-  server: Server,
-  path: string,
-  elsewhereIn: string | undefined,
-): Promise<void> {
+async function closeOwnerSocket(server: Server): Promise<void> {
   const cutting = setTimeout(() => server.closeAllConnections(), LIMITS.shutdownMs * FINISHING_SHARE)
   const closed = once(server, 'close')
   // Node removes the socket itself as it stops listening.
@@ -131,7 +122,4 @@ async function closeOwnerSocket(
   server.closeIdleConnections()
   await closed
   clearTimeout(cutting)
-  if (elsewhereIn === undefined) return
-  rmSync(join(elsewhereIn, ELSEWHERE_NAME), { force: true })
-  rmSync(dirname(path), { recursive: true, force: true })
 }

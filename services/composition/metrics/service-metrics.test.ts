@@ -5,7 +5,6 @@ import { createServiceMetrics } from './service-metrics.ts'
 test('no gauge is named like a counter', async () => {
   const { registry } = createServiceMetrics({
     settings: readSettings([], {}),
-    platform: { following: { cutOff: 0, broken: 0, foreign: 0 } } as never,
     feed: { venues: () => [], clock: () => 0 } as never,
     projector: undefined,
     running: {},

@@ -8,7 +8,6 @@ import type { AppendDone } from '../../log/time-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
-import type { Platform } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
 import { gaugesOf, scrapedIn } from './scraped.ts'
@@ -26,7 +25,6 @@ export interface RunningParts {
 
 interface MeasuredParts {
   readonly settings: Settings
-  readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
   readonly running: RunningParts
@@ -47,7 +45,7 @@ export function createServiceMetrics(parts: MeasuredParts) {
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const scraped = scrapedIn(registry)
-  gaugeLog(registry, parts)
+  gaugeModels(registry, parts)
   gaugeMarket(registry, parts)
   gaugePayments(registry, () => parts.running.payments)
   scraped(
@@ -93,12 +91,6 @@ function countWork(registry: Registry) {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers: [registry],
   })
-  const refused = counter(
-    'market_data_refused_total',
-    'Bars and fundings that cannot be, by venue and what is wrong with them; nothing is computed from them',
-    'exchange',
-    'fault',
-  )
   const closed = counter(
     'series_closed_total',
     'Times that a monitored series was closed because of a fault of its own, by error code',
@@ -121,43 +113,23 @@ function countWork(registry: Registry) {
     appendTrouble: (code: string) => problem.inc({ code }),
     appended: ({ durationS, error = '' }: Parameters<AppendDone>[0]) =>
       appends.observe({ db_operation_name: 'append', error_type: error }, durationS),
-    marketDataRefused: (exchange: string, fault: string) => refused.inc({ exchange, fault }),
     seriesClosed: (exchange: string, code: string) => closed.inc({ exchange, code }),
   }
 }
 
-/** The store, and the read models that follow it. */
-function gaugeLog(registry: Registry, { platform: { following }, projector }: MeasuredParts): void {
-  const scraped = scrapedIn(registry)
-  const models = () => projector?.health() ?? []
-  gaugesOf(registry, () => following, [
-    [
-      'log_subscription_breaks',
-      'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
-      'cause',
-      ({ cutOff, broken }) => ({ slow: cutOff, broken }),
-    ],
-  ])
-  scraped(
-    Gauge,
-    'log_foreign_events',
-    'Events in EventStoreDB that something else wrote, which are left out',
-    [],
-    () => [[following.foreign]],
-  )
-  scraped(
+/** Read models that follow the log. */
+function gaugeModels(registry: Registry, { projector }: MeasuredParts): void {
+  scrapedIn(registry)(
     Gauge,
     'projection_live',
     '1 where a projection has caught up with the log and follows it, else 0',
     ['projection', 'version'],
-    () => models().map(({ name, version, state }) => [name, String(version), state === 'live' ? 1 : 0]),
-  )
-  scraped(
-    Counter,
-    'projection_retries_total',
-    'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
-    ['projection', 'version'],
-    () => models().map(({ name, version, retries }) => [name, String(version), retries]),
+    () =>
+      (projector?.health() ?? []).map(({ name, version, state }) => [
+        name,
+        String(version),
+        state === 'live' ? 1 : 0,
+      ]),
   )
 }
 
@@ -218,11 +190,6 @@ function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | 
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,
   })
-  const endpoints = counter(
-    'webhook_endpoint_changes_total',
-    'Endpoints that became degraded, recovered or were disabled',
-    'change',
-  )
   // Nothing is sent where nobody dispatches: that is said as zeros.
   gaugesOf(registry, () => dispatcher() ?? { shards: [], longBehind: 0, unattended: 0 }, [
     [
@@ -264,6 +231,5 @@ function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | 
       sending.observe(labels, durationMs / 1_000)
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
     },
-    endpoint: (change) => endpoints.inc({ change }),
   }
 }

@@ -26,7 +26,7 @@ export interface EngineDeps
   > {
   readonly metrics: Pick<
     Deps['metrics'],
-    'verdictsRecorded' | 'outcomesLabelled' | 'appendTrouble' | 'marketDataRefused' | 'seriesClosed'
+    'verdictsRecorded' | 'outcomesLabelled' | 'appendTrouble' | 'seriesClosed'
   >
   readonly terminal: Pick<Deps['terminal'], 'verdicts'>
   readonly watchList: WatchList

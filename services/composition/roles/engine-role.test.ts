@@ -70,7 +70,6 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[], lines
       verdictsRecorded: () => undefined,
       outcomesLabelled: () => undefined,
       appendTrouble: () => undefined,
-      marketDataRefused: () => undefined,
       seriesClosed: (_exchange, code) => void closed.push(code),
     },
   })

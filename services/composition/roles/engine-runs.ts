@@ -52,11 +52,10 @@ export function createEngineRuns(
       for (const update of updates) funding.take(update)
     },
     onRefused(market, fault, reason) {
-      metrics.marketDataRefused(market.exchange, fault)
       const kind = `${marketName(market)} ${fault}`
       if (toldRefusals.has(kind)) return
       toldRefusals.add(kind)
-      log.warn({ fault, reason }, 'market data refused; more of its kind is only counted')
+      log.warn({ fault, reason }, 'market data refused; more of its kind is not told')
     },
     onRecorded(verdicts) {
       for (const verdict of verdicts) calls[verdict.call] += 1

@@ -78,12 +78,7 @@ async function recover({ store, journalOf }: CarryOutOptions, endpoint: Endpoint
   return { kind: 'recovery', sequences: found.map(({ sequence }) => sequence) }
 }
 
-async function say(
-  { endpoints, metrics }: CarryOutOptions,
-  endpoint: Endpoint,
-  change: Change,
-): Promise<Input> {
-  metrics?.endpoint?.(change.kind)
+async function say({ endpoints }: CarryOutOptions, endpoint: Endpoint, change: Change): Promise<Input> {
   const subscription = await endpoints.say(endpoint.state.subscription, change)
   return { kind: 'said', subscription, change }
 }

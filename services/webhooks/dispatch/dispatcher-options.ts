@@ -44,7 +44,6 @@ export interface DispatchMetrics {
     readonly durationMs: number
     readonly firstAfterMs: number | undefined
   }): void
-  endpoint?(change: 'degraded' | 'recovered' | 'disabled'): void
   /** A stray endpoint was found: nothing brought its signals. It is read for now. */
   stray?(): void
 }
