@@ -68,7 +68,6 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
   if (projector !== undefined) {
     onClose(() => projector.close())
-    // Each part that is opened after this may ask a read model at once.
     await awaitReadModels(projector, storeWait(life).waitMs)
   }
   const speech = await openSpeech(life, platform, projector)

@@ -175,7 +175,6 @@ describe('npm start', () => {
       'market',
       'transparency log',
       'dispatcher',
-      'leases',
     ])
     service.child.kill('SIGTERM')
     service.child.kill('SIGTERM')

@@ -9,11 +9,13 @@ const nothing = (): Promise<void> => Promise.resolve()
 
 /** Begins what an engine process does beside following the market; each settles when the signal ends it. */
 export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promise<unknown>[] {
-  const { log, signal, watchList } = options
+  const { log, signal, watchList, projector } = options
   const { sleep, hasPresent, leases, universes } = parts
 
   /** A failure of this work must not end the run over the market. */
   async function goOn(what: string, work: () => Promise<void>): Promise<void> {
+    // It decides by read models, which may be built at a start.
+    await projector?.caughtUp(signal)
     while (!signal.aborted) {
       try {
         return await work()

@@ -33,7 +33,7 @@ export function createEngineRuns(
     const historyFrom = await outcomes.historyFrom(series, clock())
     const from = historyFrom === undefined ? {} : { historyFrom }
     let isRun = false
-    const plan = planRun(deps, series)
+    const plan = await planRun(deps, series, until)
     const runs = { runFrom: plan?.runFrom, awaited }
     for await (const batch of feed.batches({ series, signal: until, ...from, ...runs })) {
       if (batch.phase === 'run' && !isRun) {

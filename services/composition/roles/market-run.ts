@@ -18,11 +18,13 @@ interface MarketRun {
  * The instants after which bars of a simulated market are run through at a start: the newest bar in the log of each
  * monitored series, at most {@link RUN_BARS_LATER} ago; for a series without one, `LIMITS.runBars` ago. Series on demand have no past to keep.
  */
-export function planRun(
+export async function planRun(
   { settings, feed, watchList, projector }: EngineDeps,
   series: readonly Series[],
-): MarketRun | undefined {
+  until: AbortSignal,
+): Promise<MarketRun | undefined> {
   if (feed.kind !== 'simulated' || !series.every((one) => watchList.has(one))) return undefined
+  await projector?.caughtUp(until)
   const newest = new Map<string, number>()
   for (const verdict of projector === undefined ? [] : newestVerdicts(projector))
     newest.set(seriesName(verdict), verdict.barClose)

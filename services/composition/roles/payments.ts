@@ -83,7 +83,7 @@ export async function openPayments(deps: CallerDeps) {
     /** Begins to settle; resolves when it has ended. */
     async run(signal: AbortSignal): Promise<void> {
       if (settler === undefined || projector === undefined) return
-      await projector.caughtUp()
+      await projector.caughtUp(signal)
       await settler.run(signal)
     },
   }

@@ -81,7 +81,7 @@ export function openTransparencyLog(deps: LogDeps) {
     /** Signs where it is this process's turn, until the signal. */
     async run(signal: AbortSignal): Promise<void> {
       // Read models that have not caught up lack signed entries, as a log that was set back does.
-      await Promise.race([projector.caughtUp(), ended(signal)])
+      await projector.caughtUp(signal)
       await Promise.all([
         signer.follow(signal),
         settings.ROLES.includes('projector') ? signInTurn(signal) : undefined,
@@ -111,8 +111,3 @@ type Row = (key: string) => JsonObject | undefined
 function originOf({ PUBLIC_URL }: Settings, { logId }: Platform): string {
   return PUBLIC_URL === undefined ? `signal-service/${logId}` : `${new URL(PUBLIC_URL).host}/log`
 }
-
-const ended = (signal: AbortSignal): Promise<void> =>
-  signal.aborted
-    ? Promise.resolve()
-    : new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

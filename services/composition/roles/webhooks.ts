@@ -158,7 +158,8 @@ function openWorker(
   })
   const digests = createDigestRecorder({
     ...common,
-    wanted: () => index?.wantedDigests() ?? [],
+    // A read model that is built does not say yet who wants them.
+    wanted: () => (index?.position() === undefined ? [] : index.wantedDigests()),
     scan: (request) => toolHandler.answer('scan_trade_calls', request, 'digests'),
     clock: marketNow,
     onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),

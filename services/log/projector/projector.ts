@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
@@ -22,8 +23,8 @@ export interface Projector {
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
   /** Resolves once every read model was opened: those that are whole answer, however far behind the log. */
   opened(): Promise<void>
-  /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
-  caughtUp(): Promise<void>
+  /** Resolves once every projection has caught up with the log for the first time, or has stopped; and at the signal. */
+  caughtUp(until?: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -121,7 +122,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       }
     },
     opened: () => opened.promise,
-    caughtUp: () => caughtUp.promise,
+    caughtUp: (until) => (until === undefined ? caughtUp.promise : orAborted(caughtUp.promise, until)),
     async close() {
       try {
         for (const consumer of consumers) consumer.write()
@@ -132,6 +133,10 @@ export function startProjector(options: ProjectorOptions): Projector {
       }
     },
   }
+}
+
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await Promise.race([work, once(signal, 'abort')])
 }
 
 interface ConsumerOptions {
