@@ -195,7 +195,6 @@ async function openStore(
   }
   // Libraries of servers are loaded where such a server is.
   const { openEventStoreDbStore } = await import('../../log/eventstoredb/eventstoredb-store.ts')
-  let isForeignTold = false
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak(error, resumeInMs) {
@@ -204,8 +203,6 @@ async function openStore(
       log.warn({ err: error, resumeInMs }, 'subscription interrupted')
     },
     onForeignEvent(place) {
-      if (isForeignTold) return
-      isForeignTold = true
       log.warn(place, 'the log holds an event that something else wrote; such events are left out')
     },
   })

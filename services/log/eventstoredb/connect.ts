@@ -87,7 +87,7 @@ export function createConnection(connectionString: string, environment = process
       ;({ client, replacing } = connect())
       former.replacing.abort()
       // Its connection ends by itself, as one that nobody answers on.
-      void former.client.dispose().catch(() => undefined)
+      former.client.dispose().catch(() => undefined)
     },
     close: () => client.dispose(),
   }

@@ -30,7 +30,7 @@ export interface EventStoreDbOptions {
   readonly elapsed?: () => number
   /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
   readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
-  /** Told of each event in the log that something else wrote, once: it is left out. */
+  /** Told of the first event in the log that something else wrote: such events are left out. */
   readonly onForeignEvent?: (place: StoredEvent) => void
 }
 
@@ -162,15 +162,12 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
   }
 }
 
-/** Foreign events that are remembered as told. */
-const FOREIGN_REMEMBERED = 10_000
-
-/** Tells of each place once, however often it is read. */
+/** Tells of the first one only. */
 function once(tell: (place: StoredEvent) => void): (place: StoredEvent) => void {
-  const told = new Set<string>()
+  let isTold = false
   return (place) => {
-    if (told.has(place.position) || told.size === FOREIGN_REMEMBERED) return
-    told.add(place.position)
+    if (isTold) return
+    isTold = true
     tell(place)
   }
 }

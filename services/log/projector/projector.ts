@@ -94,10 +94,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     opened.resolve()
     for (const group of Map.groupBy(models, ({ isWhole }) => isWhole).values())
       consumers.push(new Consumer({ store, tables, sleep, report, models: group }))
-    Promise.all(consumers.map((consumer) => consumer.caughtUp)).then(
-      () => caughtUp.resolve(),
-      caughtUp.reject,
-    )
+    void Promise.all(consumers.map((consumer) => consumer.caughtUp)).then(() => caughtUp.resolve())
     await Promise.all(consumers.map((consumer) => consumer.run(signal)))
   }
   tables.onEmptied((why) => {
