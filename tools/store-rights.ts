@@ -30,4 +30,4 @@ const data = {
 await client.setStreamMetadata('$all', { acl: { readRoles: readers } }, always)
 await client.appendToStream('$settings', [jsonEvent({ type: 'update-default-acl', data })], always)
 process.stdout.write(`${users.join(', ')}: may read the log, and write streams of the service\n`)
-await connection.close()
+connection.close()

@@ -26,7 +26,8 @@ export interface Connection {
   version(): Promise<string | undefined>
   /** Makes a new client, which looks for the leader anew: who is asked by this one does not answer. */
   renew(): void
-  close(): Promise<void>
+  /** Ends what is under way. */
+  close(): void
 }
 
 /**
@@ -86,11 +87,15 @@ export function createConnection(connectionString: string, environment = process
       const former = { client, replacing }
       ;({ client, replacing } = connect())
       former.replacing.abort()
-      // Its connection ends by itself, as one that nobody answers on.
-      former.client.dispose().catch(() => undefined)
+      endCalls(former.client)
     },
-    close: () => client.dispose(),
+    close: () => endCalls(client),
   }
+}
+
+/** It cancels all calls before it waits for their ends, and waits for ever where one of them has ended already. */
+function endCalls(client: EventStoreDBClient): void {
+  client.dispose().catch(() => undefined)
 }
 
 /** The server's word on itself: `protected` in the client's types. */

@@ -71,7 +71,6 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
   const tail = createLogTail(context, closing.signal)
   const appending = new Set<Promise<unknown>>()
   const watch = createAppendWatch(options.elapsed ?? (() => performance.now()))
-  let disposal: Promise<void> | undefined
 
   const requireOpen = (): void => {
     if (closing.signal.aborted)
@@ -156,8 +155,8 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async close() {
       closing.abort()
-      disposal ??= Promise.allSettled(appending).then(() => connection.close())
-      await disposal
+      await Promise.allSettled(appending)
+      connection.close()
     },
   }
 }
