@@ -292,7 +292,7 @@ export const ERRORS = defineErrors({
     status: 500,
     exitCode: 11,
     message: 'This version of Node.js, or the SQLite in it, cannot run the service.',
-    nextStep: 'Run it with `npm start`, which brings its own Node.js 24, or install the newest Node.js 24.',
+    nextStep: 'Run it with `npm start`, which brings its own Node.js 26, or install Node.js 26 or newer.',
   },
 })
 

@@ -1,4 +1,5 @@
 import v8 from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { LIMITS } from '../contracts/limits.ts'
 import { explainFailure } from './composition/explain-failure.ts'
 import type { RunningService } from './composition/start-service.ts'
@@ -13,12 +14,10 @@ const ENDING_MS = 1_500
 /** How long the end waits for a reader to take the last lines. */
 const FLUSH_MS = 1_000
 /**
- * A start fills V8's heap, and V8 keeps it while little is allocated. Asked to save memory for some seconds it collects in small
- * steps; asked for longer, calls would take twice as long (docs/decisions/0173-where-idle-memory-went.md).
+ * A start fills V8's heap, and V8 keeps it while little is allocated: 100 to 150 MB. A first start works on for a minute, at
+ * the market's past (docs/decisions/0173-where-idle-memory-went.md).
  */
-const SAVING = { afterMs: 15_000, untilMs: 27_000 }
-/** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
-const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
+const COLLECT_AFTER_MS = [20_000, 80_000]
 
 /**
  * Runs the service until a signal, the end of a market that is to end the process, or a failure.
@@ -47,8 +46,7 @@ export async function main(
     service = await Promise.race([starting, signalled])
     // Nobody was promised anything yet, and what is in the log stays there: no need to wait.
     if (service === undefined) exit(0)
-    setTimeout(() => v8.setFlagsFromString('--optimize-for-size'), SAVING.afterMs).unref()
-    setTimeout(() => v8.setFlagsFromString('--no-optimize-for-size'), SAVING.untilMs).unref()
+    for (const afterMs of COLLECT_AFTER_MS) setTimeout(collectGarbage, afterMs).unref()
     const ended = service.marketEnd.then(() => (settings.EXIT_AT_END ? undefined : signalled))
     await Promise.race([signalled, ended, service.failure])
   } catch (error) {
@@ -81,8 +79,7 @@ function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
   const parent = process.ppid
-  const isStartedByOlderNode = environment[STARTER_VARIABLE] === String(parent)
-  if (isStartedByOlderNode || environment.npm_lifecycle_event !== undefined) {
+  if (environment.npm_lifecycle_event !== undefined) {
     // npm starts a shell that starts us, and passes a signal to the shell only, which dies of it.
     const watching = setInterval(() => {
       if (process.ppid === parent) return
@@ -92,4 +89,11 @@ function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
     watching.unref()
   }
   return promise
+}
+
+/** Takes a tenth of a second. */
+function collectGarbage(): void {
+  v8.setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
 }

@@ -3,5 +3,4 @@ export declare function isRuntimeSound(versions?: {
   readonly sqlite?: string | undefined
 }): boolean
 export declare function findOwnNode(platform?: string, architecture?: string): string | undefined
-export declare const MEMORY_SETTINGS: Readonly<Record<string, string>>
 export declare const SOUND_COMPILER: string

@@ -1,17 +1,12 @@
 import module from 'node:module'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import v8 from 'node:v8'
-import { isRuntimeSound, runOnOwnNode, useMemorySettings } from './own-node.js'
+import { isRuntimeSound, runOnOwnNode } from './own-node.js'
 
 if (isRuntimeSound()) {
-  useMemorySettings()
   // This thread has its size by now; it would be that of all threads, whatever each is told.
   v8.setFlagsFromString('--max-semi-space-size=0')
   module.enableCompileCache()
-  // Its threads take it from here: each would strip the types of its modules by itself, at 100 ms and 20 MB.
-  const cache = module.getCompileCacheDir()
-  if (cache !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(cache)
   const { main } = await import('./main.ts')
   process.exit(await main(process.argv.slice(2), process.env))
 } else {

@@ -28,7 +28,7 @@ const LENGTH = /content-length: (\d+)/i
 const take = (socket: Socket): void => {
   let pending = Buffer.alloc(0)
   socket.on('error', () => socket.destroy())
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer<ArrayBuffer>) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     for (;;) {
       const headEnd = pending.indexOf('\r\n\r\n')

@@ -1,4 +1,4 @@
-// A bot that asks for a trade call at every closed bar and prints what it says. It needs Node.js 24 and the client in clients/typescript:
+// A bot that asks for a trade call at every closed bar and prints what it says. It needs Node.js 26 and the client in clients/typescript:
 //   SIGNAL_API_KEY=sk_live_… node docs/examples/bot.ts BTC 1h          one line for every bar, until it is stopped
 //   SIGNAL_API_KEY=sk_live_… node docs/examples/bot.ts BTC 1h --once   one line
 import { setTimeout as sleep } from 'node:timers/promises'

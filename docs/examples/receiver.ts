@@ -1,4 +1,4 @@
-// Receives webhooks: checks that they are ours, answers at once, and does the work after that. It needs Node.js 24 and the client in
+// Receives webhooks: checks that they are ours, answers at once, and does the work after that. It needs Node.js 26 and the client in
 // clients/typescript:
 //   WEBHOOK_SECRET=whsec_… PORT=9000 npx node docs/examples/receiver.ts
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'

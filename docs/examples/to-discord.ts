@@ -1,5 +1,5 @@
 // Tells a channel of Discord what a webhook is sent: checks the signature, posts one message, and answers for it.
-// It needs Node.js 24 and nothing else:
+// It needs Node.js 26 and nothing else:
 //   WEBHOOK_SECRET=whsec_… DISCORD_URL=https://discord.com/api/webhooks/… PORT=9000 node docs/examples/to-discord.ts
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
 // Tells a chat of Telegram what a webhook is sent: checks the signature, posts one message, and answers for it.
-// It needs Node.js 24 and nothing else:
+// It needs Node.js 26 and nothing else:
 //   WEBHOOK_SECRET=whsec_… CHAT_ID=@my_channel TELEGRAM_URL=https://api.telegram.org/bot…/sendMessage node to-telegram.ts
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

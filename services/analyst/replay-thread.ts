@@ -48,7 +48,7 @@ interface UnderWay {
 }
 
 const underWay = new Map<number, UnderWay>()
-const post = (message: ReplayMessage, transfer: readonly ArrayBuffer[] = []): void =>
+const post = (message: ReplayMessage, transfer: ArrayBuffer[] = []): void =>
   port.postMessage(message, transfer)
 
 async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promise<void> {
@@ -60,7 +60,7 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
       if (one.ending.signal.aborted) break
       assert(typeof chunk !== 'string', 'rows are written as bytes')
       // Small ones share their memory with others.
-      const bytes = chunk.buffer.byteLength > Buffer.poolSize ? chunk : new Uint8Array(chunk)
+      const bytes = chunk.byteLength === chunk.buffer.byteLength ? chunk : new Uint8Array(chunk)
       post({ kind: 'chunk', id, chunk: bytes, notes: notes() }, [bytes.buffer as ArrayBuffer])
       one.wanted -= 1
       while (one.wanted <= 0 && !one.ending.signal.aborted) {

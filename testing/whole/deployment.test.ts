@@ -139,7 +139,7 @@ describe('the image', () => {
         if (specifier.startsWith('.')) visit(relative(ROOT, resolve(ROOT, dirname(file), specifier)))
       }
     }
-    for (const file of ['start.js', 'signal.js', 'keep-compiled.js']) visit(`services/${file}`)
+    for (const file of ['start.js', 'signal.js']) visit(`services/${file}`)
     return found
   }
 

@@ -17,7 +17,6 @@ import { shellWords } from '../../services/cli/kit/shell-words.fixture.ts'
 import { findCommand, readCommandLine } from '../../services/cli/run-command.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
-import { MEMORY_SETTINGS } from '../../services/own-node.js'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
 import { commandsPage } from '../../tools/commands-page.ts'
@@ -142,7 +141,7 @@ describe('names', () => {
   for (const name of ['PROFILE', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'])
     others.add(`AWS_${name}`)
   /** Variables of the C library. */
-  for (const name of Object.keys(MEMORY_SETTINGS)) others.add(name)
+  others.add('MALLOC_ARENA_MAX')
   /** Variables of the tests. */
   for (const name of ['FAST_CHECK_SEED', 'FREQTRADE_SOURCE']) others.add(name)
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS

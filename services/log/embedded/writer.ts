@@ -68,7 +68,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
   })
 
   await new Promise<void>((resolve, reject) => {
-    worker.on('error', (error) => {
+    worker.on('error', (error: Error) => {
       ended = new ServiceError('store_unavailable', {
         message: `the writer failed: ${error.message}`,
         cause: error,

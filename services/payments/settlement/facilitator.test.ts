@@ -82,7 +82,7 @@ describe("a token of Coinbase's platform", () => {
   ]).toString('base64')
   const der = (key: KeyObject, type: 'pkcs8' | 'sec1'): string =>
     key.export({ format: 'der', type }).toString('base64')
-  const pem = p256.privateKey.export({ format: 'pem', type: 'sec1' }).toString().replaceAll('\n', '\\n')
+  const pem = p256.privateKey.export({ format: 'pem', type: 'sec1' }).replaceAll('\n', '\\n')
 
   test.each([
     ['Ed25519 as the platform hands it out', raw, 'EdDSA', ed25519.publicKey],
