@@ -221,8 +221,6 @@ export const LIMITS = {
   appendWaitMs: 2_000,
   /** How long it waits to learn whether an append happened that the log did not confirm. */
   appendSettleMs: 15_000,
-  /** How long work that reads the log again by itself repeats an append before it does. */
-  appendLookAgainMs: 3_500,
   /** Payers whose balance one process keeps in memory. */
   payersKept: 5_000,
   /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */

@@ -1,11 +1,8 @@
 import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import type { Position } from '../../contracts/position.ts'
 
-/** The state that a stream must have for an append to happen. Over EventStoreDB `any` makes no retry safe. */
-export type ExpectedRevision = 'any' | PlaceExpected
-
-/** The newest revision of a stream, which names the place of what is appended. */
-export type PlaceExpected = 'no-stream' | Revision
+/** The newest revision that a stream must have for an append to happen. */
+export type ExpectedRevision = 'no-stream' | Revision
 
 export interface AppendResult {
   /** Revision of the last event of the append. */

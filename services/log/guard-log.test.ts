@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { START } from '../../contracts/position.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { sleep } from '../runtime/async/sleep.ts'
-import { type AppendPath, LOOKS_AGAIN } from './append-until-known.ts'
+import { type AppendPath, RETRY_FOR_CALLER } from './append-with-retry.ts'
 import { anEvent } from './event-store.contract.ts'
 import type { EventStore } from './event-store.ts'
 import { guardLog, type LogGuard } from './guard-log.ts'
@@ -15,7 +16,7 @@ const newId = (): string => `019abcde-7c00-7001-8000-${String(++ids).padStart(12
 
 const pathTo = (store: EventStore): AppendPath => ({
   store,
-  policy: LOOKS_AGAIN,
+  policy: RETRY_FOR_CALLER,
   now,
   sleep,
   signal: new AbortController().signal,
@@ -62,9 +63,9 @@ async function restored(from: EventStore, count: number, others: number): Promis
   const copy = openMemoryStore({ now, log: createMemoryLog() })
   let left = count
   for await (const { stream, id, type, schema, data, meta } of from.readAll({ limit: count })) {
-    if (left-- > 0) await copy.append(stream, [{ id, type, schema, data, meta }], { expected: 'any' })
+    if (left-- > 0) await appendNext(copy, stream, [{ id, type, schema, data, meta }])
   }
-  for (let n = 0; n < others; n++) await copy.append('s-1', [anEvent()], { expected: 'any' })
+  for (let n = 0; n < others; n++) await appendNext(copy, 's-1', [anEvent()])
   return copy
 }
 
@@ -86,9 +87,9 @@ describe('another log behind the same address', () => {
     ['an older copy that has grown past where this one was', () => restored(address, 2, 20)],
   ]
   test.each(cases)('%s takes nothing, and ends the process', async (_name, make) => {
-    for (let n = 0; n < 4; n++) await guard.store.append('s-1', [anEvent()], { expected: 'any' })
+    for (let n = 0; n < 4; n++) await appendNext(guard.store, 's-1', [anEvent()])
     const last = anEvent()
-    await guard.store.append('s-1', [last], { expected: 'any' })
+    await appendNext(guard.store, 's-1', [last])
     await followTo(last.id)
     const other = await make()
     const before = await other.head()

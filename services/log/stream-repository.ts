@@ -3,8 +3,8 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
-import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
-import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
+import type { AppendPath, UnknownOutcome } from './append-with-retry.ts'
+import { type Decision, type Executed, executeCommand, type Loaded } from './command-handler.ts'
 
 /** The kind that an event counts as, and how many of the kind one hour of a stream takes. */
 export interface HourlyLimit {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -211,7 +211,7 @@ async function openStore(
 /** Appends the first events of a log. Until the start is over, a signal to stop ends the process itself. */
 const startingPath = (store: EventStore): AppendPath => ({
   store,
-  policy: LOOKS_AGAIN,
+  policy: RETRY_FOR_CALLER,
   now: Date.now,
   sleep,
   signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { encodeAppend } from '../encode-append.ts'
 import { anEvent } from '../event-store.contract.ts'
+import { validateAppend } from '../validate-append.ts'
 import { AppendQueue } from './append-queue.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
@@ -24,7 +24,7 @@ test('a commit is under way before readers of the one before are woken', async (
   )
   const append = async (): Promise<void> => {
     const events = [anEvent()]
-    await queue.push(encodeAppend('s', events, 'any'), events)
+    await queue.push(validateAppend('s', events, 'no-stream'), events)
     seen.push('answered')
   }
   const appendTwice = async (): Promise<void> => {
@@ -68,7 +68,7 @@ function heldQueue() {
   async function push(name: string, count: number): Promise<void> {
     const appends = Array.from({ length: count }, async () => {
       const events = [anEvent()]
-      await queue.push(encodeAppend('s', events, 'any'), events)
+      await queue.push(validateAppend('s', events, 'no-stream'), events)
     })
     const ended = await Promise.allSettled(appends)
     seen.push(`${name}: ${[...new Set(ended.map(({ status }) => status))].join(' and ')}`)

@@ -9,9 +9,9 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, StoreHealth } from '../event-store.ts'
+import type { AppendResult, EventStore, ExpectedRevision, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
+import { type EncodedAppend, requireErasable, validateAppend } from '../validate-append.ts'
 import { AppendQueue } from './append-queue.ts'
 import { keepWriterRunning } from './keep-writer-running.ts'
 import { LogReader } from './log-reader.ts'
@@ -60,7 +60,10 @@ async function recordLoss(store: EventStore, { endsAt, noted, damage }: LostEnd,
   const data = { endsAt, notedPosition: noted?.position ?? null, damage }
   const event = newEvent(LogEndLost, { id, data, meta: { correlationId: id, actor: 'operator' } })
   try {
-    await store.append(STORE_LOSSES_STREAM, [event], { expected: 'any' })
+    let expected: ExpectedRevision = 'no-stream'
+    for await (const { revision } of store.read(STORE_LOSSES_STREAM, { direction: 'backwards', limit: 1 }))
+      expected = revision
+    await store.append(STORE_LOSSES_STREAM, [event], { expected })
   } catch (error) {
     await store.close()
     throw error
@@ -150,7 +153,8 @@ class EmbeddedLog {
 
 const storeOver = (log: EmbeddedLog): EventStore => ({
   isExclusive: true,
-  append: async (stream, events, { expected }) => log.append(encodeAppend(stream, events, expected), events),
+  append: async (stream, events, { expected }) =>
+    log.append(validateAppend(stream, events, expected), events),
   read: (stream, options) => log.reader.read(stream, options),
   readAll: (options) => log.reader.readAll(options),
   subscribe({ after, filter, signal }) {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { AppendRefusal } from '../decide-append.ts'
-import type { EncodedAppend } from '../encode-append.ts'
+import type { EncodedAppend } from '../validate-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
 /** Commits batches and erases streams in the order they are given. */

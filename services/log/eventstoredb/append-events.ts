@@ -3,8 +3,8 @@ import type { RecordedEvent, Revision } from '../../../contracts/event.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
-import type { EncodedAppend } from '../encode-append.ts'
-import type { AppendResult, PlaceExpected } from '../event-store.ts'
+import type { AppendResult, ExpectedRevision } from '../event-store.ts'
+import type { EncodedAppend } from '../validate-append.ts'
 import { appendError, describeClientError, isClientError } from './client-errors.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent } from './recorded-event.ts'
@@ -21,24 +21,10 @@ const TAKEN_PAUSES_MS = [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100, 100, 100, 1
 
 /**
  * One try to append. The server takes a repeat for a success by its ids alone. So each try has new ids, a repeat is
- * refused, and the event in its place is compared by the service's own ids. `any` is tried until the place is right.
+ * refused, and the event in its place is compared by the service's own ids.
  */
 export async function appendEvents(context: AppendContext, append: EncodedAppend): Promise<AppendResult> {
-  if (append.expected !== 'any') return appendAt(context, append, append.expected)
-  for (let expected: PlaceExpected = 'no-stream'; ; )
-    try {
-      return await appendAt(context, append, expected)
-    } catch (error) {
-      if (!isServiceError(error, 'revision_conflict')) throw error
-      expected = (error.details as { actual: Revision | null }).actual ?? 'no-stream'
-    }
-}
-
-async function appendAt(
-  context: AppendContext,
-  append: EncodedAppend,
-  expected: PlaceExpected,
-): Promise<AppendResult> {
+  const { expected } = append
   const firstRevision = expected === 'no-stream' ? 0 : expected + 1
   try {
     const { revision, position } = await sendAppend(context, append, expected)
@@ -53,7 +39,7 @@ async function appendAt(
 async function sendAppend(
   { connection, answerTimeoutMs, newId }: AppendContext,
   { stream, events, at }: EncodedAppend,
-  expected: PlaceExpected,
+  expected: ExpectedRevision,
 ): Promise<{ readonly revision: Revision; readonly position: Position | undefined }> {
   const proposed = events.map((event) => proposeEvent(event, newId(), at))
   const { client } = connection.current()

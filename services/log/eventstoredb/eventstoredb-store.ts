@@ -5,8 +5,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
-import { bytesOf, type EncodedEvent, encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, PlaceExpected } from '../event-store.ts'
+import type { AppendResult, EventStore, ExpectedRevision } from '../event-store.ts'
+import { bytesOf, type EncodedEvent, requireErasable, validateAppend } from '../validate-append.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendWatch } from './append-watch.ts'
 import { appendError, isClientError } from './client-errors.ts'
@@ -42,7 +42,7 @@ export interface EventStoreDbStore extends EventStore {
   appendCopied(
     stream: string,
     events: readonly EncodedEvent[],
-    options: { readonly expected: PlaceExpected; readonly at: string },
+    options: { readonly expected: ExpectedRevision; readonly at: string },
   ): Promise<AppendResult>
 }
 
@@ -50,7 +50,7 @@ export interface EventStoreDbStore extends EventStore {
  * The log in EventStoreDB or KurrentDB (23.10 or later, which say when a subscription has caught up). Each store has a client and a
  * connection of its own; several in one process do not disturb each other. The connection is made by the first call and
  * again by the next call after it broke, so opening a store whose server is away succeeds, and `health()` says so. What
- * the server cannot promise, this store does not either: with an expectation of `any` a repeat is not recognised, and the
+ * the server cannot promise, this store does not either: the
  * same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
@@ -86,7 +86,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
 
   return {
     async append(stream, events, { expected }) {
-      const append = encodeAppend(stream, events, expected)
+      const append = validateAppend(stream, events, expected)
       requireOpen()
       requireRoom()
       const work = appendEvents(context, append)

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { START } from '../../../contracts/position.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore, SubscriptionItem } from '../event-store.ts'
@@ -38,7 +39,7 @@ afterEach(async () => {
 
 const appendTo = async (stream: string, count: number, type?: string): Promise<string[]> => {
   const events = Array.from({ length: count }, () => anEvent({ text: 'x'.repeat(500) }, type))
-  await store.append(stream, events, { expected: 'any' })
+  await appendNext(store, stream, events)
   return events.map((event) => event.id)
 }
 

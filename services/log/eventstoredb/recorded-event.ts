@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
-import type { EncodedEvent } from '../encode-append.ts'
+import type { EncodedEvent } from '../validate-append.ts'
 
 /** The part of an event's metadata that is read: its id, and when it was appended to the log that it was copied from. */
 type StoredMetadata = Pick<RecordedEvent, 'id' | 'schema' | 'meta'> & { readonly at?: string }

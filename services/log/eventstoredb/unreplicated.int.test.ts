@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { appendUntilKnown, CALLER_WAITS } from '../append-until-known.ts'
+import { appendWithRetry, RETRY_FOR_CALLER } from '../append-with-retry.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
@@ -48,8 +48,14 @@ describe('an append that is written and not replicated yet', () => {
     const event = anEvent()
     stall()
     setTimeout(() => double.log.replicate(), 60)
-    const path = { store, policy: CALLER_WAITS, now: Date.now, sleep, signal: new AbortController().signal }
-    const outcome = appendUntilKnown(path, { stream: 's', events: [event], expected: 'no-stream' })
+    const path = {
+      store,
+      policy: RETRY_FOR_CALLER,
+      now: Date.now,
+      sleep,
+      signal: new AbortController().signal,
+    }
+    const outcome = appendWithRetry(path, { stream: 's', events: [event], expected: 'no-stream' })
     expect(await outcome).toMatchObject({ kind: 'appended', revision: 0, isOurs: true })
     expect(await collect(store.read('s'))).toHaveLength(1)
   })
