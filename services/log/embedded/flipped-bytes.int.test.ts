@@ -185,6 +185,7 @@ async function appendSeries(store: EventStore, count: number, keysEvery = Infini
   const appends: Promise<unknown>[] = []
   const heads = new Map<string, number>()
   for await (const { stream, revision } of store.readAll()) heads.set(stream, revision)
+  for await (const { stream, revision } of store.read('subject-3.0')) heads.set(stream, revision)
   const append = (stream: string, event: NewEvent): void => {
     const head = heads.get(stream) ?? -1
     heads.set(stream, head + 1)
