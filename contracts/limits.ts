@@ -106,8 +106,6 @@ export const LIMITS = {
   appendTimeoutMs: 10_000,
   /** Events fetched at a time by reads and subscriptions. */
   readPageEvents: 500,
-  /** How often a remote log is asked whether it is still the same one. */
-  logCheckMs: 5_000,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 

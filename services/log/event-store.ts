@@ -78,8 +78,9 @@ export interface StoreHealth {
   /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
-  /** Version of the server, as it says itself. */
+  /** Version of the server, as it says itself, and its name by that. */
   readonly version?: string | undefined
+  readonly server?: string
   /** Position of the newest event, where it could be read. */
   readonly head?: Position
   /** A delay of the store, although it answers. */

@@ -41,6 +41,7 @@ type Proposed = Pick<ReturnType<typeof proposeEvent>, 'type'> & {
 
 /** An event as the client returns it. */
 const recordAs = ({ type, data, metadata }: Proposed, stream: string, isJson = true): StoredEvent => ({
+  serverId: 'an attempt',
   stream,
   revision: 7,
   position: '12/12',

@@ -85,26 +85,3 @@ test('a log that ends before the position that it is read up to is not taken for
     code: 'store_unavailable',
   })
 })
-
-test('while nothing is confirmed the store says so, also where it can be read as ever', async () => {
-  let time = 0
-  const watched = openEventStoreDbStore({ connectionString: double.connectionString, elapsed: () => time })
-  const append = (stream: string) => watched.append(stream, [anEvent()], { expected: 'no-stream' })
-  await append('before')
-  expect((await watched.health()).late).toBeUndefined()
-  double.faults.failNextAppend('held-after-commit')
-  const waiting = append('held')
-  time += 2_300
-  expect(await watched.health()).toMatchObject({ ok: true, late: 'no append was confirmed for 2300 ms' })
-  double.faults.releaseHeld()
-  await waiting
-  expect((await watched.health()).late).toBeUndefined()
-  stall()
-  expect(await codeOf(append('stalled'))).toBe('append_unknown')
-  time += 5_000
-  expect((await watched.health()).late).toBe('no append was confirmed for 5000 ms')
-  double.log.replicate()
-  await append('after')
-  expect((await watched.health()).late).toBeUndefined()
-  await watched.close()
-})
