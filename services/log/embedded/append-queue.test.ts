@@ -10,7 +10,6 @@ test('a commit is under way before readers of the one before are woken', async (
   let commits = 0
   const queue = new AppendQueue(
     {
-      hasEnded: false,
       async commit(batch) {
         seen.push(`commit ${++commits} of ${batch.length}`)
         const outcome: AppendOutcome = { revision: commits, position: commits, at: '' }
@@ -53,7 +52,6 @@ function heldQueue() {
   let position = 0
   const queue = new AppendQueue(
     {
-      hasEnded: false,
       commit(batch) {
         seen.push(`commit of ${batch.length}`)
         held.push(Promise.withResolvers<AppendOutcome[]>())

@@ -112,7 +112,9 @@ describe('a full disk', () => {
   })
 
   test('refuses what does not fit, keeps all that was acknowledged, and resumes when there is room', async () => {
-    const store = await open({ writer: (given) => startWriter({ ...given, maxPages: 60 }) })
+    let now = 0
+    const writer: typeof startWriter = (given) => startWriter({ ...given, maxPages: 60 })
+    const store = await open({ writer, now: () => now })
     const kept: string[] = []
     let refused: string | undefined
     for (let n = 0; refused === undefined; n++) {
@@ -125,6 +127,9 @@ describe('a full disk', () => {
     expect(refused).toBe('store_full')
     expect(kept.length).toBeGreaterThan(10)
     expect(await store.health()).toMatchObject({ ok: false })
+    // Nobody is sent to a store that is not well, so that no append would show that it is again.
+    now += 31_000
+    expect(await store.health()).toMatchObject({ ok: true })
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual(kept)
     await store.close()
 
@@ -144,7 +149,6 @@ describe('the queue', () => {
       writer: async (options) => {
         const writer = await startWriter(options)
         return {
-          hasEnded: false,
           async commit(batch, at) {
             await gate.promise
             return writer.commit(batch, at)
@@ -158,6 +162,8 @@ describe('the queue', () => {
       codeOf(store.append(`s-${n}`, [anEvent()], { expected: 'no-stream' })),
     )
     await expect(Promise.race([appends.at(-1), appends[0]])).resolves.toBe('store_unavailable')
+    // An overload is no fault of the store.
+    expect(await store.health()).toMatchObject({ ok: true })
     gate.resolve()
     const outcomes = await Promise.all(appends)
     // Besides those that wait, two commits of 24 are with the writer.

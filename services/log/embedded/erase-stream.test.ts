@@ -6,6 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { appendNext } from '../../../testing/append-next.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
+import { eraseStream } from './erase-stream.ts'
+import { prepareWriter } from './schema.ts'
 
 let directory: string
 beforeEach(() => {
@@ -54,4 +56,15 @@ test('a write-ahead log that is in use is told, and trying again finishes the wo
   await store.erase('subject-1.0')
   expect(filesWith(wrappedKey(1))).toEqual([])
   await store.close()
+})
+
+test('a checkpoint that fails leaves the writer as patient with other connections as before', () => {
+  const db = new DatabaseSync(join(directory, 'events.db'))
+  prepareWriter(db)
+  // SQLite refuses a checkpoint within a transaction.
+  db.exec('BEGIN IMMEDIATE')
+  expect(eraseStream(db, 'subject-1.0')).toMatchObject({ code: 'store_unavailable' })
+  db.exec('ROLLBACK')
+  expect(db.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 10_000 })
+  db.close()
 })

@@ -12,8 +12,8 @@ import { validateAppend } from '../validate-append.ts'
 import { checkLog } from './check-log.ts'
 import { createBatchCommitter } from './commit-batch.ts'
 import { logFile, openEmbeddedStore } from './embedded-store.ts'
+import { requireWholeLog } from './log-end.ts'
 import { LogReader } from './log-reader.ts'
-import { requireWholeLog } from './require-whole-log.ts'
 import { prepareWriter } from './schema.ts'
 
 /** Flips of each kind of page; `FLIPS=300` tries more. */

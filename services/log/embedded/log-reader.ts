@@ -13,9 +13,9 @@ import type { LogPage } from '../follow-log.ts'
 import { LazyEvent } from '../lazy-event.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import type { Committed } from './append-queue.ts'
-import { isErasedData } from './erase-stream.ts'
-import { EVENTS, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
+import { reading } from './sqlite-errors.ts'
+import { EVENTS, isErasedData, type SummedRow, sound } from './stored-row.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
