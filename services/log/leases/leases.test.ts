@@ -209,6 +209,31 @@ describe('sole leases', () => {
     expect(await store.head()).toBe('1')
   })
 
+  test('of a log that cannot be read for a moment are had once it can', async () => {
+    const ending = new AbortController()
+    const store = openMemoryStore({ now: () => 0 })
+    let failures = 2
+    const head = async (): Promise<string> => {
+      if (failures-- > 0) throw new Error('cannot read')
+      return store.head()
+    }
+    const reports: unknown[] = []
+    const report = (error: unknown): void => void reports.push(error)
+    const rest = async (): Promise<void> => {
+      await setImmediate()
+    }
+    const begun = Promise.withResolvers<void>()
+    const leases = createSoleLeases({ store: { head }, shards: 1, report, sleep: rest })
+    const running = leases.run(
+      { gained: async () => begun.resolve(), lost: async () => undefined },
+      ending.signal,
+    )
+    await begun.promise
+    expect(reports.map(String)).toEqual(['Error: cannot read', 'Error: cannot read'])
+    ending.abort()
+    await running
+  })
+
   test('of which the work cannot begin are tried again', async () => {
     const ending = new AbortController()
     const begun = Promise.withResolvers<void>()

@@ -36,17 +36,21 @@ export function createSoleLeases({ store, shards, report, sleep: rest = sleep }:
       if (signal.aborted) return
       const doing = createLeasedWork(handlers, report)
       work = doing
-      const start = async (idle: Iterable<number>): Promise<void> => {
-        const token = toSequence(await store.head())
-        for (const shard of idle) doing.start({ shard, token })
-      }
-      await start(Array.from({ length: shards }, (_, shard) => shard))
+      let idle = new Set(Array.from({ length: shards }, (_, shard) => shard))
       while (!signal.aborted) {
+        try {
+          const token = toSequence(await store.head())
+          for (const shard of idle) doing.start({ shard, token })
+          idle = new Set()
+        } catch (error) {
+          report(error)
+        }
         await rest(LIMITS.leaseRenewMs, signal)
-        const stopped = signal.aborted ? new Set<number>() : doing.stopped()
-        doing.forget(stopped)
+        if (signal.aborted) break
         // Work that would not begin is tried again.
-        await start(stopped).catch(report)
+        const stopped = doing.stopped()
+        doing.forget(stopped)
+        idle = idle.union(stopped)
       }
       doing.stopAll()
       await doing.settled()
