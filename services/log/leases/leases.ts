@@ -50,7 +50,7 @@ export function createSoleLeases({ store, shards, report, sleep: rest = sleep }:
         // Work that would not begin is tried again.
         const stopped = doing.stopped()
         doing.forget(stopped)
-        idle = idle.union(stopped)
+        idle = new Set([...idle, ...stopped])
       }
       doing.stopAll()
       await doing.settled()
