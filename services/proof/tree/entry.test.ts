@@ -41,7 +41,7 @@ test('the text of data that was written is put in order as the data itself would
           { ...first, other: [...numbers] },
           { ...first, other: numbers.map(String) },
         ]) {
-          const content = { ...verdict, data: one as JsonObject }
+          const content = { ...verdict, data: one }
           expect(contentText({ ...content, text: JSON.stringify(one) })).toBe(contentText(content))
         }
       },
