@@ -57,7 +57,8 @@ async function fill(): Promise<void> {
       const events = Array.from({ length: Math.min(PER_APPEND, EVENTS / STREAMS - n) }, (_, index) =>
         one(coin, n + index),
       )
-      await store.append(`verdict-BINANCE.C${coin}.1m`, events, { expected: 'any' })
+      const expected = n === 0 ? 'no-stream' : n - 1
+      await store.append(`verdict-BINANCE.C${coin}.1m`, events, { expected })
     }
   }
   const milliseconds = await timed(async () => {
@@ -232,7 +233,8 @@ async function latency(appends: number): Promise<number[]> {
   for (let n = 0; n < appends; n++) {
     const id = uuidV7(Date.now(), randomBytes(10))
     called.set(id, performance.now())
-    await store.append('verdict-BINANCE.LATENCY.1m', [{ ...template, id }], { expected: 'any' })
+    const expected = n === 0 ? 'no-stream' : n - 1
+    await store.append('verdict-BINANCE.LATENCY.1m', [{ ...template, id }], { expected })
     await sleep(1, ending.signal)
   }
   await done

@@ -10,6 +10,7 @@ import { logFile } from '../services/log/embedded/embedded-store.ts'
 import { mcpOptions } from '../services/mcp/testing/mcp-edge.fixture.ts'
 import { PROCESS_TIME } from '../services/runtime/admission/line.ts'
 import { createTurns } from '../services/runtime/admission/turns.ts'
+import { appendNext } from '../testing/append-next.ts'
 import { besideLoad, reportBeside, startCaller } from './support/calls-beside-load.ts'
 import { newId, openCountedCalls } from './support/counted-calls.ts'
 import { print } from './support/measure.ts'
@@ -39,7 +40,7 @@ for (let n = 0; n < EVENTS; n += PER_APPEND) {
   const coin = `C${(n / PER_APPEND) % 100}`
   const one = (): NewEvent => ({ ...template, id: newId(), data: { ...template.data, coin, validUntil: 0 } })
   const events = Array.from({ length: PER_APPEND }, one)
-  await store.append(`verdict-BINANCE.${coin}.1m`, events, { expected: 'any' })
+  await appendNext(store, `verdict-BINANCE.${coin}.1m`, events)
 }
 
 const counted = await openCountedCalls(store)

@@ -106,8 +106,6 @@ export const LIMITS = {
   appendTimeoutMs: 10_000,
   /** Events fetched at a time by reads and subscriptions. */
   readPageEvents: 500,
-  /** How often a remote log is asked whether it is still the same one. */
-  logCheckMs: 5_000,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
@@ -221,8 +219,6 @@ export const LIMITS = {
   appendWaitMs: 2_000,
   /** How long it waits to learn whether an append happened that the log did not confirm. */
   appendSettleMs: 15_000,
-  /** How long work that reads the log again by itself repeats an append before it does. */
-  appendLookAgainMs: 3_500,
   /** Payers whose balance one process keeps in memory. */
   payersKept: 5_000,
   /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */

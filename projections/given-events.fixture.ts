@@ -28,6 +28,8 @@ import {
 import { DAY_MS } from '../contracts/timeframes.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import { barsMissed, type Verdict } from '../contracts/verdict.ts'
+import type { EventStore } from '../services/log/event-store.ts'
+import { appendNext } from '../testing/append-next.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
 
 /** An event and the stream it is to be found in, for {@link given}. */
@@ -39,18 +41,9 @@ export interface Fact {
 const META = { correlationId: 'given', actor: 'test' }
 
 /** Appends facts to a log, each behind what its stream has. @returns where the last one stands */
-export async function appendFacts(
-  store: {
-    append(
-      stream: string,
-      events: readonly [NewEvent],
-      options: { readonly expected: 'any' },
-    ): Promise<{ readonly position: Position; readonly revision: number }>
-  },
-  ...facts: readonly Fact[]
-) {
+export async function appendFacts(store: Pick<EventStore, 'append' | 'read'>, ...facts: readonly Fact[]) {
   let place: { readonly position: Position; readonly revision: number } = { position: START, revision: -1 }
-  for (const { stream, event } of facts) place = await store.append(stream, [event], { expected: 'any' })
+  for (const { stream, event } of facts) place = await appendNext(store, stream, [event])
   return place
 }
 

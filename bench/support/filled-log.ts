@@ -4,6 +4,7 @@ import { OutcomeLabelled } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
 import { timedUuidV8 } from '../../services/runtime/ids/uuid.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import { sampleVerdict } from './sample-events.ts'
 
 /** Bars until a verdict is decided. */
@@ -36,8 +37,8 @@ export async function fillLog(
       })
       const outcomes = closes.map((barClose) => outcomeOf(coin, barClose - WINDOW * 60_000))
       return [
-        store.append(`verdict-BINANCE.${coin}.1m`, verdicts, { expected: 'any' }),
-        store.append(`outcome-BINANCE.${coin}.1m`, outcomes, { expected: 'any' }),
+        appendNext(store, `verdict-BINANCE.${coin}.1m`, verdicts),
+        appendNext(store, `outcome-BINANCE.${coin}.1m`, outcomes),
       ]
     })
     await Promise.all(appends.flat())

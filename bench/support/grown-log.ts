@@ -19,6 +19,7 @@ import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
 import { timedUuidV8, uuidV7 } from '../../services/runtime/ids/uuid.ts'
+import { appendNext } from '../../testing/append-next.ts'
 
 const EXCHANGES: readonly Exchange[] = ['BINANCE', 'BYBIT', 'HL']
 const COINS = ['BTC', 'ETH', 'DOGE', ...Array.from({ length: 17 }, (_, n) => `C${n}`)]
@@ -216,7 +217,7 @@ export async function growLog(
   const append = async (stream: string, list: readonly NewEvent[]): Promise<void> => {
     if (list.length === 0) return
     appended += list.length
-    await store.append(stream, list, { expected: 'any' })
+    await appendNext(store, stream, list)
   }
   clock(first)
   for (const subscriptionId of subscriptions)

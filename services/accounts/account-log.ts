@@ -6,7 +6,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
 import { accounts } from '../../projections/index.ts'
-import { CALLER_WAITS, type LogUse, type UnknownOutcome } from '../log/append-until-known.ts'
+import { type LogUse, RETRY_FOR_CALLER, type UnknownOutcome } from '../log/append-with-retry.ts'
 import { createStreamRepository, type LimitOf } from '../log/stream-repository.ts'
 import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
 import { type AnyCommand, decideAny } from './oauth/decide-apps.ts'
@@ -59,7 +59,7 @@ export function createAccountLog(options: AccountLogOptions) {
   const { newId, onChange } = options
   const repository = createStreamRepository<AccountState>({
     ...options,
-    policy: CALLER_WAITS,
+    policy: RETRY_FOR_CALLER,
     streamOf: accountStream,
     initial: initialState,
     evolve: (state, recorded) => evolve(state, factOf(recorded), Date.parse(recorded.at)),

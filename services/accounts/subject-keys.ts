@@ -8,12 +8,12 @@ import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
 import {
   appendedOr,
-  appendUntilKnown,
-  CALLER_WAITS,
+  appendWithRetry,
   type LogUse,
+  RETRY_FOR_CALLER,
   type UnknownOutcome,
-} from '../log/append-until-known.ts'
-import { executeCommand } from '../log/execute-command.ts'
+} from '../log/append-with-retry.ts'
+import { executeCommand } from '../log/command-handler.ts'
 import { keyFingerprint, seal, unseal } from '../runtime/secrets/seal.ts'
 
 export interface SubjectKeysOptions extends LogUse {
@@ -66,7 +66,7 @@ export function createSubjectKeys(options: SubjectKeysOptions) {
   const { store, wrapping, random, newId } = options
   const { known, used } = wrapping
   const usedKey = usedOf(wrapping)
-  const path = { ...options, policy: CALLER_WAITS }
+  const path = { ...options, policy: RETRY_FOR_CALLER }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
   /** All streams that may hold the key: a reader that finds the former one erased finds the next one written. */
@@ -115,7 +115,7 @@ export function createSubjectKeys(options: SubjectKeysOptions) {
     })
     const append = { stream: target, events: [event], expected: 'no-stream' } as const
     // One that is there already is of a process that ended before it erased the old one.
-    appendedOr(await appendUntilKnown(path, append), UNKNOWN)
+    appendedOr(await appendWithRetry(path, append), UNKNOWN)
     if (await isErased()) {
       for (const stream of streamsOf(subject)) await store.erase(stream)
       return false

@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
 import { planAt } from '../../projections/index.ts'
-import type { LogUse } from '../log/append-until-known.ts'
+import type { LogUse } from '../log/append-with-retry.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'

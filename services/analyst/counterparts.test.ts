@@ -3,6 +3,7 @@ import { comparePositions, type Position } from '../../contracts/position.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { outcomeLabelled } from '../../projections/given-events.fixture.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { createCounterparts } from './series-events.ts'
@@ -22,7 +23,7 @@ async function aLog(hours: readonly number[], appendedAt = (hour: number): numbe
     const { event } = outcomeLabelled({ ...SERIES, barClose: closeOf(hour) })
     const id = `00000000-0000-8000-8000-${String(++made).padStart(12, '0')}`
     const data = { ...event.data, ...SERIES, decidedAt: decidedOf(hour) }
-    await store.append(outcomeStream(SERIES), [{ ...event, id, data }], { expected: 'any' })
+    await appendNext(store, outcomeStream(SERIES), [{ ...event, id, data }])
   }
   for (const hour of hours) await label(hour)
   return { store, label }

@@ -8,6 +8,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { appendFacts, nextFactId, verdictRecorded } from '../../projections/given-events.fixture.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
@@ -48,7 +49,7 @@ async function record(count: number): Promise<void> {
     return verdictRecorded({ verdictId: nextFactId(), coin, validUntil: made }).event
   })
   for (let n = 0; n < count; n += 100) {
-    await store.append(verdictStream(aVerdict()), events.slice(n, n + 100), { expected: 'any' })
+    await appendNext(store, verdictStream(aVerdict()), events.slice(n, n + 100))
   }
 }
 

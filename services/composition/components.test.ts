@@ -128,7 +128,6 @@ describe('a read model', () => {
     state: 'live',
     isWhole: true,
     hasBeenLive: true,
-    retries: 0,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
     projectionComponent({ ...whole, ...change }, { hasCallers }).state

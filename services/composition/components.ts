@@ -106,8 +106,8 @@ const SERVERS: Readonly<Record<string, string>> = {
 
 export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
   const { node, sqlite = 'not known' } = process.versions
-  const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {
-    const name = SERVERS[adapter]
+  const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known', server }: StoreHealth) => {
+    const name = server ?? SERVERS[adapter]
     return name === undefined ? [] : [[name, version] as const]
   })
   return { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
+import { appendNext } from '../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
 import { readSettings } from '../runtime/config/read-settings.ts'
@@ -64,7 +65,7 @@ async function fill(): Promise<void> {
       data: {},
       meta,
     }))
-    await store.append('made-up', events, { expected: 'any' })
+    await appendNext(store, 'made-up', events)
   }
   await store.close()
   await service?.stop()

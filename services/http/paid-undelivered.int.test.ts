@@ -5,6 +5,7 @@ import { type EventDefinition, newEvent } from '../../contracts/event-definition
 import { LIMITS } from '../../contracts/limits.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import {
   anAuthorization,
   encoded,
@@ -83,7 +84,7 @@ async function settle(): Promise<void> {
     const definition: EventDefinition = EVENT_CATALOGUE[type]
     const meta = { correlationId: 'test', actor: 'settler' }
     const event = newEvent(definition, { id: newId(), data: { paymentId, ...data }, meta })
-    await service.store.append(stream, [event], { expected: 'any' })
+    await appendNext(service.store, stream, [event])
   }
 }
 

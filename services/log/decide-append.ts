@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../contracts/errors.ts'
 import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { EncodedAppend, EncodedEvent } from './encode-append.ts'
 import type { ExpectedRevision } from './event-store.ts'
+import type { EncodedAppend, EncodedEvent } from './validate-append.ts'
 
 /** An event that is in the log already. */
 export interface StoredEvent {
@@ -54,7 +54,7 @@ export function decideAppend(append: EncodedAppend, log: LogView): AppendDecisio
 }
 
 const isExpected = (expected: ExpectedRevision, head: Revision): boolean =>
-  expected === 'any' || head === (expected === 'no-stream' ? -1 : expected)
+  head === (expected === 'no-stream' ? -1 : expected)
 
 function decideRepeat(append: EncodedAppend, found: readonly (StoredEvent | undefined)[]): AppendDecision {
   const first = found[0]

@@ -3,6 +3,7 @@ import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, START } from '../../contracts/position.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import type { EventStore, ExpectedRevision, SubscriptionItem } from './event-store.ts'
 
 /** A point between an append's call and its answer at which the answer can get lost. */
@@ -96,7 +97,6 @@ export function describeEventStoreContract(
 
     describe('expected revision', () => {
       const cases: { expected: ExpectedRevision; missing: boolean; existing: boolean }[] = [
-        { expected: 'any', missing: true, existing: true },
         { expected: 'no-stream', missing: true, existing: false },
         { expected: 1, missing: false, existing: true },
         { expected: 0, missing: false, existing: false },
@@ -129,7 +129,7 @@ export function describeEventStoreContract(
 
     test('streams are listed by how their names begin, where the store can list them', async () => {
       for (const stream of ['verdict-B', 's-1', 'verdict-A', 'verdict-A'])
-        await store.append(stream, [anEvent()], { expected: 'any' })
+        await appendNext(store, stream, [anEvent()])
       const listed = store.streams?.('verdict-')
       if (listed === undefined) return
       expect(listed.names.toSorted()).toEqual(['verdict-A', 'verdict-B'])
@@ -154,7 +154,7 @@ export function describeEventStoreContract(
       test('several events are neighbours, at rising revisions', async () => {
         const batch = someEvents(5)
         const result = await store.append('s-1', batch, { expected: 'no-stream' })
-        await store.append('s-2', someEvents(1), { expected: 'any' })
+        await appendNext(store, 's-2', someEvents(1))
         const all = await collect(store.readAll())
         expect(ids(all.slice(0, 5))).toEqual(ids(batch))
         expect(all.slice(0, 5).map((event) => event.revision)).toEqual([0, 1, 2, 3, 4])
@@ -297,7 +297,7 @@ export function describeEventStoreContract(
         '../../etc/passwd',
       ]
       test.each(hostileNames)('stream name %j', async (stream) => {
-        await expectRefusal(store.append(stream, [anEvent()], { expected: 'any' }), 'event_invalid')
+        await expectRefusal(appendNext(store, stream, [anEvent()]), 'event_invalid')
         expect(await store.head()).toBe(START)
       })
 
@@ -316,7 +316,7 @@ export function describeEventStoreContract(
       ]
       test.each(hostileData)('data with %s', async (_name, data) => {
         const event = { ...anEvent(), data } as unknown as NewEvent
-        await expectRefusal(store.append('s-1', [anEvent(), event], { expected: 'any' }), 'event_invalid')
+        await expectRefusal(appendNext(store, 's-1', [anEvent(), event]), 'event_invalid')
         expect(await store.head()).toBe(START)
       })
 
@@ -334,24 +334,21 @@ export function describeEventStoreContract(
         ]
         for (const change of bad) {
           const event = { ...good, ...change } as NewEvent
-          await expectRefusal(store.append('s-1', [event], { expected: 'any' }), 'event_invalid')
+          await expectRefusal(appendNext(store, 's-1', [event]), 'event_invalid')
         }
-        await expectRefusal(store.append('s-1', [], { expected: 'any' }), 'event_invalid')
-        await expectRefusal(store.append('s-1', [good, good], { expected: 'any' }), 'event_invalid')
+        await expectRefusal(appendNext(store, 's-1', []), 'event_invalid')
+        await expectRefusal(appendNext(store, 's-1', [good, good]), 'event_invalid')
         await expectRefusal(store.append('s-1', [good], { expected: -1 }), 'event_invalid')
         await expectRefusal(store.append('s-1', [good], { expected: 0.5 }), 'event_invalid')
         expect(await store.head()).toBe(START)
       })
 
       test('more events or bytes than one append takes; the largest that fits is taken', async () => {
-        await expectRefusal(
-          store.append('s-1', someEvents(LIMITS.appendEvents + 1), { expected: 'any' }),
-          'append_too_large',
-        )
+        await expectRefusal(appendNext(store, 's-1', someEvents(LIMITS.appendEvents + 1)), 'append_too_large')
         const huge = anEvent({ text: 'x'.repeat(LIMITS.appendBytes) })
-        await expectRefusal(store.append('s-1', [huge], { expected: 'any' }), 'append_too_large')
-        await store.append('s-1', someEvents(LIMITS.appendEvents), { expected: 'any' })
-        await store.append('s-1', [anEvent({ text: 'é'.repeat(440_000) })], { expected: 'any' })
+        await expectRefusal(appendNext(store, 's-1', [huge]), 'append_too_large')
+        await appendNext(store, 's-1', someEvents(LIMITS.appendEvents))
+        await appendNext(store, 's-1', [anEvent({ text: 'é'.repeat(440_000) })])
         expect(await collect(store.read('s-1'))).toHaveLength(LIMITS.appendEvents + 1)
       })
     })
@@ -388,7 +385,7 @@ export function describeEventStoreContract(
       test('more than one page, both ways', async () => {
         const count = LIMITS.readPageEvents + 101
         for (let n = 0; n < count; n += 200) {
-          await store.append('s-2', someEvents(Math.min(200, count - n)), { expected: 'any' })
+          await appendNext(store, 's-2', someEvents(Math.min(200, count - n)))
         }
         const forwards = await collect(store.read('s-2'))
         expect(forwards.map((event) => event.revision)).toEqual(Array.from({ length: count }, (_, n) => n))
@@ -428,7 +425,7 @@ export function describeEventStoreContract(
 
     describe('readAll', () => {
       test('after is exclusive, upTo inclusive, at every index', async () => {
-        for (let n = 0; n < 6; n++) await store.append(`s-${n % 2}`, [anEvent()], { expected: 'any' })
+        for (let n = 0; n < 6; n++) await appendNext(store, `s-${n % 2}`, [anEvent()])
         const all = await collect(store.readAll())
         expect(all).toHaveLength(6)
         expect(await store.head()).toBe(all.at(-1)?.position)
@@ -441,7 +438,7 @@ export function describeEventStoreContract(
       })
 
       test('with a filter of a thousand entries, and leaves others their turn meanwhile', async () => {
-        for (let n = 0; n < 5; n++) await store.append('s-many', someEvents(200), { expected: 'any' })
+        for (let n = 0; n < 5; n++) await appendNext(store, 's-many', someEvents(200))
         const streamPrefixes = Array.from({ length: 1_100 }, (_, n) => `s-${n}.`)
         let turns = 0
         const counting = setInterval(() => {
@@ -456,7 +453,7 @@ export function describeEventStoreContract(
       })
 
       test('a position of another kind of store is refused', async () => {
-        await store.append('s-1', [anEvent()], { expected: 'any' })
+        await appendNext(store, 's-1', [anEvent()])
         const foreign = (await store.head()).includes('/') ? '7' : '7/7'
         await expectRefusal(collect(store.readAll({ after: foreign })), 'invalid_request')
         await expectRefusal(collect(store.readAll({ upTo: foreign })), 'invalid_request')
@@ -465,7 +462,7 @@ export function describeEventStoreContract(
       })
 
       test('upTo an instant', async () => {
-        const [first] = [await store.append('s-1', [anEvent()], { expected: 'any' })]
+        const [first] = [await appendNext(store, 's-1', [anEvent()])]
         const [event] = await collect(store.readAll())
         const at = new Date(event?.at ?? '')
         expect(await collect(store.readAll({ upTo: at }))).toHaveLength(1)
@@ -477,7 +474,7 @@ export function describeEventStoreContract(
         const streams = ['verdict-a', 'verdict-b', 'quota-a']
         for (let n = 0; n < 12; n++) {
           const type = n % 2 === 0 ? 'EvenHappened' : 'OddHappened'
-          await store.append(streams[n % 3] ?? '', [anEvent({ n }, type)], { expected: 'any' })
+          await appendNext(store, streams[n % 3] ?? '', [anEvent({ n }, type)])
         }
         const numbers = async (options: Parameters<EventStore['readAll']>[0]): Promise<unknown[]> =>
           (await collect(store.readAll(options))).map((event) => event.data.n)
@@ -494,7 +491,7 @@ export function describeEventStoreContract(
 
       test('says how far it has looked, also where nothing matches, once all before was taken', async () => {
         const events = 2 * LIMITS.readPageEvents + 10
-        for (let n = 0; n < events; n += 10) await store.append('s-1', someEvents(10), { expected: 'any' })
+        for (let n = 0; n < events; n += 10) await appendNext(store, 's-1', someEvents(10))
         const all = (await collect(store.readAll())).map(({ position }) => position)
         for (const filter of [undefined, { types: ['NeverHappened'] }]) {
           const taken: string[] = []
@@ -515,7 +512,7 @@ export function describeEventStoreContract(
 
     describe('subscribe', () => {
       test('resumes after every index without loss or repeat', async () => {
-        for (let n = 0; n < 8; n++) await store.append(`s-${n % 3}`, [anEvent()], { expected: 'any' })
+        for (let n = 0; n < 8; n++) await appendNext(store, `s-${n % 3}`, [anEvent()])
         const all = await collect(store.readAll())
         expect(await take(subscribe(START), 8)).toEqual(all)
         for (const [index, { position }] of all.slice(0, -1).entries()) {
@@ -553,9 +550,7 @@ export function describeEventStoreContract(
 
       test('with a filter reports positions to resume after, matched or not', async () => {
         for (let n = 0; n < 30; n++) {
-          await store.append('s-1', [anEvent({ n }, n === 25 ? 'RareHappened' : 'OftenHappened')], {
-            expected: 'any',
-          })
+          await appendNext(store, 's-1', [anEvent({ n }, n === 25 ? 'RareHappened' : 'OftenHappened')])
         }
         const filter = { types: ['RareHappened'] }
         const seen: SubscriptionItem[] = []
@@ -577,7 +572,7 @@ export function describeEventStoreContract(
         const appending = (async () => {
           for (let n = 0; n < 40; n++) {
             const batch = someEvents(50)
-            await store.append(`s-${n % 4}`, batch, { expected: 'any' })
+            await appendNext(store, `s-${n % 4}`, batch)
             appended.push(...ids(batch))
           }
         })()
@@ -677,7 +672,7 @@ export function describeEventStoreContract(
         await store.append('subject-1.0', [event], { expected: 'no-stream' })
         await store.erase('subject-1.0')
         const refused = async (): Promise<void> => {
-          for (const expected of ['no-stream', 'any', 0] as const) {
+          for (const expected of ['no-stream', 0] as const) {
             await expectRefusal(store.append('subject-1.0', [secret()], { expected }), 'stream_erased')
           }
           await expectRefusal(
@@ -744,7 +739,7 @@ export function describeEventStoreContract(
         await store.close()
         await store.close()
         expect(await results).toHaveLength(20)
-        await expectRefusal(store.append('s-1', [anEvent()], { expected: 'any' }), 'store_unavailable')
+        await expectRefusal(appendNext(store, 's-1', [anEvent()]), 'store_unavailable')
         await expectRefusal((async () => collect(store.readAll()))(), 'store_unavailable')
         expect((await store.health()).ok).toBe(false)
         store = await harness.restart()

@@ -1,11 +1,8 @@
 import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import type { Position } from '../../contracts/position.ts'
 
-/** The state that a stream must have for an append to happen. Over EventStoreDB `any` makes no retry safe. */
-export type ExpectedRevision = 'any' | PlaceExpected
-
-/** The newest revision of a stream, which names the place of what is appended. */
-export type PlaceExpected = 'no-stream' | Revision
+/** The newest revision that a stream must have for an append to happen. */
+export type ExpectedRevision = 'no-stream' | Revision
 
 export interface AppendResult {
   /** Revision of the last event of the append. */
@@ -81,8 +78,9 @@ export interface StoreHealth {
   /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
-  /** Version of the server, as it says itself. */
+  /** Version of the server, as it says itself, and its name by that. */
   readonly version?: string | undefined
+  readonly server?: string
   /** Position of the newest event, where it could be read. */
   readonly head?: Position
   /** A delay of the store, although it answers. */

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest'
 import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
 import { createFaultyWorld, type FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
-import { LOOKS_AGAIN } from './append-until-known.ts'
+import { RETRY_FOR_CALLER } from './append-with-retry.ts'
 import { checkStore, claimStore } from './store-identity.ts'
 import { describeWritePath } from './write-path.contract.ts'
 
 const identity = { market: 'simulated', seed: '1', secretFingerprint: 'a'.repeat(64) } as const
 
 const claimIn = (world: FaultyWorld, store = world.store) =>
-  claimStore({ ...world, store, policy: LOOKS_AGAIN, signal: world.ending.signal }, identity, world.newId)
+  claimStore(
+    { ...world, store, policy: RETRY_FOR_CALLER, signal: world.ending.signal },
+    identity,
+    world.newId,
+  )
 
 describeWritePath('the claim of a new store', { isBounded: true, onConflict: 'yields' }, async (world) => {
   let theirs: string | undefined

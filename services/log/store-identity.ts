@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../contracts/event.ts'
 import { decodeEventOf, LOG_RELEASE, LogBegun, type MarketKind } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../contracts/streams.ts'
-import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
+import { type AppendPath, appendedOr, appendWithRetry } from './append-with-retry.ts'
 import type { EventStore } from './event-store.ts'
 
 export interface StoreIdentity {
@@ -29,7 +29,7 @@ export async function claimStore(
   const data = { release: LOG_RELEASE, market, seed, secretFingerprint }
   const event = newEvent(LogBegun, { id, data, meta: { correlationId: id, actor: 'start' } })
   const append = { stream: STORE_IDENTITY_STREAM, events: [event], expected: 'no-stream' } as const
-  const appended = appendedOr(await appendUntilKnown(path, append), {
+  const appended = appendedOr(await appendWithRetry(path, append), {
     what: 'this log is of this service',
     again: 'Start again.',
   })

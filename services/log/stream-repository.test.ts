@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../contracts/event.ts'
 import { createFaultyWorld, type FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
-import { CALLER_WAITS } from './append-until-known.ts'
+import { RETRY_FOR_CALLER } from './append-with-retry.ts'
 import { createStreamRepository, type StreamRepository } from './stream-repository.ts'
 
 const UNKNOWN = { what: 'it was added', again: 'Ask again.' }
@@ -14,7 +14,7 @@ beforeEach(() => {
   evolved = 0
   sums = createStreamRepository({
     ...world,
-    policy: CALLER_WAITS,
+    policy: RETRY_FOR_CALLER,
     signal: world.ending.signal,
     streamOf: (id) => `sum-${id}`,
     initial: 0,

@@ -3,8 +3,8 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
-import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
-import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
+import type { AppendPath, UnknownOutcome } from './append-with-retry.ts'
+import { type Decision, type Executed, executeCommand, type Loaded } from './command-handler.ts'
 
 /** The kind that an event counts as, and how many of the kind one hour of a stream takes. */
 export interface HourlyLimit {
@@ -16,31 +16,28 @@ export interface HourlyLimit {
   readonly weight?: number
 }
 
-/** How much of each kind the newest hour of a stream has. */
-interface HourlyCounts {
-  /** Hours since 1970. */
-  readonly hour: number
-  readonly counts: ReadonlyMap<string, number>
-}
-
 type Countable = Pick<NewEvent, 'type' | 'data'>
 export type LimitOf = (event: Countable) => HourlyLimit
-
-const NO_COUNTS: HourlyCounts = { hour: 0, counts: new Map() }
 
 export interface StreamRepositoryOptions<State> extends AppendPath {
   readonly streamOf: (id: string) => string
   readonly initial: State
   /** @throws ServiceError `event_unreadable` */
   readonly evolve: (state: State, event: RecordedEvent) => State
-  /** Streams whose newest state is kept, so that only what came since is read. */
+  /** Streams whose newest state is cached, so that only what came since is read. */
   readonly keep: number
   /** How many events an hour of a stream takes; as many as come without it. */
   readonly limitOf?: LimitOf
 }
 
-interface Kept<State> extends Loaded<State> {
-  readonly counts: HourlyCounts
+/** How much of each kind the newest hour of a stream has; hours are counted since 1970. */
+interface HourlyCounts {
+  readonly hour: number
+  readonly counts: ReadonlyMap<string, number>
+}
+
+interface Cached<State> extends Loaded<State> {
+  readonly hourly: HourlyCounts
 }
 
 /** States that are folds over one stream each. */
@@ -48,7 +45,7 @@ export interface StreamRepository<State> {
   /** The newest state, other processes' events included. */
   load(id: string): Promise<Loaded<State>>
   /**
-   * Decides over the newest state and records what follows, anew where somebody else was quicker; durable when it
+   * Decides over the newest state and records what follows, anew if somebody else was quicker; durable when it
    * resolves. The errors are those of {@link executeCommand}, and `rate_limited` past what an hour takes.
    */
   execute<Result>(
@@ -62,18 +59,15 @@ export function createStreamRepository<State>(
   options: StreamRepositoryOptions<State>,
 ): StreamRepository<State> {
   const { store, streamOf, initial, evolve, keep, limitOf, now } = options
-  const kept = new RecentMap<string, Kept<State>>(keep)
-
-  const nothing: Kept<State> = { state: initial, revision: 'no-stream', counts: NO_COUNTS }
-
-  function remember(id: string, loaded: Kept<State>): void {
-    if (loaded.revision === 'no-stream') kept.delete(id)
-    else kept.set(id, loaded)
+  const cache = new RecentMap<string, Cached<State>>(keep)
+  const nothing: Cached<State> = {
+    state: initial,
+    revision: 'no-stream',
+    hourly: { hour: 0, counts: new Map() },
   }
 
-  async function load(id: string): Promise<Kept<State>> {
-    const before = kept.get(id)
-    let { state, revision, counts }: Kept<State> = before ?? nothing
+  async function load(id: string): Promise<Cached<State>> {
+    let { state, revision, hourly }: Cached<State> = cache.get(id) ?? nothing
     const from = revision === 'no-stream' ? 0 : revision + 1
     let next = from
     for await (const event of store.read(streamOf(id), { from })) {
@@ -83,10 +77,11 @@ export function createStreamRepository<State>(
       next += 1
       state = evolve(state, event)
       revision = event.revision
-      if (limitOf !== undefined) counts = countEvent(counts, event, Date.parse(event.at), limitOf)
+      if (limitOf !== undefined) hourly = countEvent(hourly, limitOf(event), Date.parse(event.at))
     }
-    const loaded = { state, revision, counts }
-    remember(id, loaded)
+    const loaded = { state, revision, hourly }
+    if (revision === 'no-stream') cache.delete(id)
+    else cache.set(id, loaded)
     return loaded
   }
 
@@ -96,17 +91,17 @@ export function createStreamRepository<State>(
       return { state, revision }
     },
     execute(id, decide, unknown) {
-      let { counts } = nothing
+      let { hourly } = nothing
       return executeCommand(options, {
         stream: streamOf(id),
         async load() {
           const loaded = await load(id)
-          counts = loaded.counts
+          hourly = loaded.hourly
           return loaded
         },
         async decide(state) {
           const decision = await decide(state)
-          if (limitOf !== undefined) requireWithinHour(counts, decision.events, now(), limitOf)
+          if (limitOf !== undefined) requireWithinHour(hourly, decision.events.map(limitOf), now())
           return decision
         },
         unknown,
@@ -116,29 +111,27 @@ export function createStreamRepository<State>(
 }
 
 /** Counts an event in its hour, unless its kind has no limit. @param at time of recording, Unix milliseconds */
-function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf: LimitOf): HourlyCounts {
-  const { kind, perHour, weight = 1 } = limitOf(event)
+function countEvent(
+  before: HourlyCounts,
+  { kind, perHour, weight = 1 }: HourlyLimit,
+  at: number,
+): HourlyCounts {
   if (perHour === Number.POSITIVE_INFINITY) return before
-  const hour = Math.floor(at / HOUR_MS)
   // A clock that was set back begins no new hour.
+  const hour = Math.max(Math.floor(at / HOUR_MS), before.hour)
   const counts = new Map(hour > before.hour ? [] : before.counts)
-  return { hour: Math.max(hour, before.hour), counts: counts.set(kind, (counts.get(kind) ?? 0) + weight) }
+  return { hour, counts: counts.set(kind, (counts.get(kind) ?? 0) + weight) }
 }
 
 /**
  * Refuses events that a stream takes no more of within this hour. @throws ServiceError `rate_limited` with
  * `details.retry_after_s`
  */
-function requireWithinHour(
-  before: HourlyCounts,
-  events: readonly Countable[],
-  now: number,
-  limitOf: LimitOf,
-): void {
+function requireWithinHour(before: HourlyCounts, limits: readonly HourlyLimit[], now: number): void {
   let after = before
-  for (const event of events) {
-    after = countEvent(after, event, now, limitOf)
-    const { kind, perHour } = limitOf(event)
+  for (const limit of limits) {
+    after = countEvent(after, limit, now)
+    const { kind, perHour } = limit
     if ((after.counts.get(kind) ?? 0) <= perHour) continue
     const seconds = Math.max(1, Math.ceil(((after.hour + 1) * HOUR_MS - now) / 1_000))
     throw new ServiceError('rate_limited', {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Fact, paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { startProjector } from '../log/projector/projector.ts'
@@ -36,7 +37,7 @@ test.each([
 ])('the read model answers from %s', async (_, open) => {
   const store = openMemoryStore({ now: Date.now })
   const append = async ({ stream, event }: Fact) => {
-    await store.append(stream, [{ ...event, id: newId() }], { expected: 'any' })
+    await appendNext(store, stream, [{ ...event, id: newId() }])
   }
   for (const number of [1, 2, 3]) {
     const payer = number === 2 ? BOB : ALICE

@@ -38,8 +38,6 @@ export interface DoubleLog {
   tombstone(stream: string): boolean
   /** Whether a record begins at a position: others are none to read from. */
   isPlace(position: bigint): boolean
-  /** Takes an event away, as a scavenge does. */
-  scavenge(position: bigint): void
   /**
    * From now on followers confirm nothing: what is written has its place, which expected revisions count, and no read
    * or subscription shows it.
@@ -194,10 +192,6 @@ export function createDoubleLog(now: () => number): DoubleLog {
       return isNew
     },
     isPlace: (position) => position < FIRST_POSITION || position >= nextPosition || places.has(position),
-    scavenge(position) {
-      const index = events.findIndex((event) => event.position === position)
-      if (index !== -1) events.splice(index, 1)
-    },
     holdReplication() {
       heldFrom ??= nextPosition
     },

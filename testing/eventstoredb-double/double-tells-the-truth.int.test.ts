@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isNoPlace } from '../../services/log/eventstoredb/client-errors.ts'
+import { isInvalidPosition } from '../../services/log/eventstoredb/client-errors.ts'
 import { questionServer } from './question-server.fixture.ts'
 import { startWireDouble } from './wire-double.ts'
 
@@ -26,7 +26,7 @@ describe('what the adapter asks of a server', () => {
     for (const file of [OLD, NEW]) {
       const refusals = recorded(file).filter((answer) => answer.includes('from inside a record'))
       expect(refusals).toHaveLength(2)
-      for (const refusal of refusals) expect(isNoPlace(new Error(refusal))).toBe(true)
+      for (const refusal of refusals) expect(isInvalidPosition(new Error(refusal))).toBe(true)
     }
   })
 

@@ -49,14 +49,14 @@ const MOST_MESSAGE_BYTES = 17_000_000
 
 /** @param options.leaderPort where the not-leader fault sends its clients; by default back here. */
 export async function startWireDouble(
-  options: { now?: () => number; leaderPort?: number } = {},
+  options: { now?: () => number; leaderPort?: number; port?: number } = {},
 ): Promise<WireDouble> {
   const now = options.now ?? Date.now
   const log = createDoubleLog(now)
   const faults = createFaults(now, log, () => ({ host: HOST, port: options.leaderPort ?? port }))
   const calls = { append: 0, batchAppend: 0, read: 0, subscribe: 0, eventsSent: 0, logEventsRead: 0 }
   const subscriptions = new Set<ServerWritableStream<ReadReq, ReadResp>>()
-  let port = 0
+  let port = options.port ?? 0
   let leader: number | undefined
   let server: Server
 

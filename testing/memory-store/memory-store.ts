@@ -4,11 +4,11 @@ import type { RecordedEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
 import { decideAppend, type LogView } from '../../services/log/decide-append.ts'
-import { type EncodedAppend, encodeAppend, requireErasable } from '../../services/log/encode-append.ts'
 import { matchesFilter } from '../../services/log/event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
 import { toPosition, toSequence } from '../../services/log/sequence-position.ts'
+import { type EncodedAppend, requireErasable, validateAppend } from '../../services/log/validate-append.ts'
 import { createWakeSignal, type WakeSignal } from '../../services/runtime/async/wake-signal.ts'
 
 interface StoredRow extends Omit<RecordedEvent, 'data' | 'meta'> {
@@ -53,7 +53,7 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
 
   return {
     async append(stream, events, { expected }) {
-      const append = encodeAppend(stream, events, expected)
+      const append = validateAppend(stream, events, expected)
       requireOpen()
       const decision = decideAppend(append, view)
       if (decision.kind === 'refuse') throw new ServiceError(decision.refusal.code, decision.refusal)

@@ -4,6 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { type Position, START } from '../../contracts/position.ts'
 import type { EventStore, SubscribeOptions } from '../../services/log/event-store.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
+import { appendNext } from '../../testing/append-next.ts'
 import type { Around, Part, Seams } from './seams.ts'
 
 /** A fault that is put into a process on purpose, to see that it is found. */
@@ -131,10 +132,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'new-ids',
     what: 'a debit whose append has no known outcome is repeated under other ids',
     seams: insteadOfFailing('quota', 'append_unknown', ({ newId }, store, stream, events) =>
-      store.append(
+      appendNext(
+        store,
         stream,
         events.map((event): NewEvent => ({ ...event, id: newId() })),
-        { expected: 'any' },
       ),
     ),
   },
@@ -142,14 +143,14 @@ export const PLANTS: readonly Plant[] = [
     name: 'overdrawn-quota',
     what: 'a debit that lost the race for its place is appended all the same',
     seams: insteadOfFailing('quota', 'revision_conflict', (_around, store, stream, events) =>
-      store.append(stream, events, { expected: 'any' }),
+      appendNext(store, stream, events),
     ),
   },
   {
     name: 'claimed-twice',
     what: 'an authorization that was claimed already is claimed for another answer',
     seams: insteadOfFailing('payments', 'revision_conflict', (_around, store, stream, events) =>
-      store.append(stream, events, { expected: 'any' }),
+      appendNext(store, stream, events),
     ),
   },
   {

@@ -1,5 +1,5 @@
 import type { EventStore } from '../../services/log/event-store.ts'
-import type { LeasesOptions } from '../../services/log/lease/shared-leases.ts'
+import type { LeasesOptions } from '../../services/log/leases/shared-leases.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import type { SettlementChain } from '../../services/payments/chain/chain.ts'
 import type { Sender } from '../../services/webhooks/index.ts'

@@ -1,7 +1,6 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { type Position, START } from '../../contracts/position.ts'
-import { encodeAppend } from '../../services/log/encode-append.ts'
 import { matchesFilter } from '../../services/log/event-filter.ts'
 import type {
   AppendResult,
@@ -12,6 +11,7 @@ import type {
 } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
 import { toSequence } from '../../services/log/sequence-position.ts'
+import { validateAppend } from '../../services/log/validate-append.ts'
 import { createMemoryLog, type MemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { Random } from '../cluster/random.ts'
 import { type Failures, type Host, type Network, never } from './network.ts'
@@ -218,7 +218,7 @@ export function createStoreServer(options: {
       sync()
     },
     async append(...append) {
-      encodeAppend(append[0], append[1], append[2].expected)
+      validateAppend(append[0], append[1], append[2].expected)
       if (!isUp) throw new ServiceError('store_unavailable')
       const { promise, resolve, reject } = Promise.withResolvers<AppendResult>()
       waiting.push({ append, resolve, reject })

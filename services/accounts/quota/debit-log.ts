@@ -3,11 +3,11 @@ import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import {
   type AppendOutcome,
-  appendUntilKnown,
-  CALLER_WAITS,
+  appendWithRetry,
   type LogUse,
-} from '../../log/append-until-known.ts'
-import { pauseForOthers } from '../../log/execute-command.ts'
+  RETRY_FOR_CALLER,
+} from '../../log/append-with-retry.ts'
+import { pauseForOthers } from '../../log/command-handler.ts'
 import type { Balance, DebitEvent } from './balance.ts'
 
 export type DebitLog = ReturnType<typeof createDebitLog>
@@ -19,7 +19,7 @@ const MOMENT_MS = 250
 /** The streams of debits, as the ledger reads and writes them. */
 export function createDebitLog(options: Omit<LogUse, 'newId'>) {
   const { store, now } = options
-  const path = { ...options, policy: CALLER_WAITS }
+  const path = { ...options, policy: RETRY_FOR_CALLER }
   /** Appends that have failed and are being repeated, and since when there has been one. */
   const failing = { count: 0, since: 0, error: undefined as ServiceError | undefined }
 
@@ -72,7 +72,7 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>) {
         failing.error = error
       }
       try {
-        return await appendUntilKnown({ ...path, onFailure }, { stream, events, expected, since })
+        return await appendWithRetry({ ...path, onFailure }, { stream, events, expected, since })
       } finally {
         if (hasFailed) failing.count -= 1
       }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
-import type { LogUse } from '../../log/append-until-known.ts'
+import type { LogUse } from '../../log/append-with-retry.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog } from './debit-log.ts'

@@ -35,7 +35,7 @@ import {
   type SealedManifestRow,
   sealedManifestKey,
 } from '../../../projections/index.ts'
-import { type AppendPath, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, appendWithRetry, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type FoundDay, findDays, manifestOf, type SealedFiles, sealDay } from './seal-day.ts'
@@ -108,7 +108,7 @@ export class DaySealer {
     this.#options = options
     this.#path = {
       store: this.#options.store,
-      policy: LOOKS_AGAIN,
+      policy: RETRY_FOR_CALLER,
       now: this.#options.now,
       sleep: this.#options.sleep,
       signal: this.#patient.signal,
@@ -192,7 +192,7 @@ export class DaySealer {
     const bytes = Object.values(made.files).reduce((sum, file) => sum + file.bytes, 0)
     const data = { exchange, day: date, sha256: hash('sha256', text), manifest: text, rows: made.rows, bytes }
     const meta = { correlationId: `sealed ${exchange} ${date}`, actor: 'log' }
-    const outcome = await appendUntilKnown(this.#path, {
+    const outcome = await appendWithRetry(this.#path, {
       stream,
       events: [newEvent(DaySealed, { id: this.#options.newId(), data, meta })],
       expected,

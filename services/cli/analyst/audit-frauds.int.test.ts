@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { type AuditState, audit, type LogSource } from '../../proof/index.ts'
 import { type MadeUpLog, NOW, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
@@ -296,7 +297,7 @@ describe('nothing is found in an honest log', () => {
     ;(await auditOf(log)).keep(away)
     const store = openMemoryStore({ now: () => NOW })
     for await (const { stream, id, type, schema, data, meta } of log.store.readAll())
-      await store.append(stream, [{ id, type, schema, data, meta }], { expected: 'any' })
+      await appendNext(store, stream, [{ id, type, schema, data, meta }])
     const restored = await openMadeUpLog({ directory: log.directory, store })
     await restored.catchUp()
     await append(

@@ -4,15 +4,16 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { backupKeyOf, keyFingerprintOf } from '../../composition/adapters/open-platform.ts'
-import { checkBackup } from '../../log/backup/check-backup.ts'
 import { hashOf, type Manifest } from '../../log/backup/manifest.ts'
 import { noteBackup } from '../../log/backup/newest-backup.ts'
 import { openStorage } from '../../log/backup/open-storage.ts'
+import { checkBackup } from '../../log/backup/read-backup.ts'
 import type { BackupStorage } from '../../log/backup/storage.ts'
 import { recordedOf, takeBackup } from '../../log/backup/take-backup.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
-import { requireEnd } from '../../log/embedded/require-whole-log.ts'
-import { openStoredRows, type StoredRow } from '../../log/embedded/stored-rows.ts'
+import { requireEnd } from '../../log/embedded/log-end.ts'
+import type { StoredRow } from '../../log/embedded/stored-row.ts'
+import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { type CommandContext, type CommandInput, defineCommand } from '../kit/command.ts'
 import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
@@ -109,8 +110,12 @@ export const backupCommand = defineCommand({
       const first = rows.find(STORE_IDENTITY_STREAM, 0)
       if (first !== undefined) requireSameKey(first, fingerprint)
       const taken = await takeBackup({ rows, storage, key, now, signal, onProgress })
-      const { manifest, events, bytes, segments } = taken
+      const { manifest, events, bytes, segments, unremoved } = taken
       noteTaken(directory, manifest, input)
+      if (unremoved !== undefined)
+        input.stderr.write(
+          `Warning: files of runs that were interrupted could not be removed: ${unremoved}\n`,
+        )
       progress.end(
         `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${storage.description} goes up to position ${grouped(manifest.head)}`,
         { ...summaryOf(manifest, storage), added_events: events },

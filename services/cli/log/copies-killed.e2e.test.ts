@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { keyFingerprintOf } from '../../composition/adapters/open-platform.ts'
 import { appendKey, beginLog, readWhole } from '../../log/backup/testing/made-log.fixture.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
       data: { number: made + index, text: 'x'.repeat(EVENT_BYTES) },
       meta,
     }))
-    await store.append(`made-${made % 7}`, events, { expected: 'any' })
+    await appendNext(store, `made-${made % 7}`, events)
   }
   whole = await readWhole(store)
   await store.close()

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../../contracts/errors.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { factSecretOf, identityOf } from '../../composition/adapters/open-platform.ts'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { claimStore } from '../../log/store-identity.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
@@ -75,7 +75,7 @@ describe('over EventStoreDB', () => {
     const settings = readSettings(asKey(KEY, double.connectionString), {})
     const identity = identityOf(settings, factSecretOf(settings, directory))
     const signal = new AbortController().signal
-    await claimStore({ store, policy: LOOKS_AGAIN, now: Date.now, sleep, signal }, identity, randomUUID)
+    await claimStore({ store, policy: RETRY_FOR_CALLER, now: Date.now, sleep, signal }, identity, randomUUID)
     await store.close()
   }
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
@@ -73,7 +74,7 @@ test('a database of release 0.2 is refused with one sentence, and nothing is app
   const double = await startWireDouble()
   const store = openEventStoreDbStore({ connectionString: double.connectionString })
   try {
-    for (const { stream, event } of events()) await store.append(stream, [event], { expected: 'any' })
+    for (const { stream, event } of events()) await appendNext(store, stream, [event])
     const head = await store.head()
     await expect(start({ EVENTSTORE_URL: double.connectionString, STORE_WAIT: '0' })).rejects.toMatchObject(
       REFUSAL,

@@ -1,9 +1,11 @@
 import { nearestName } from '../../../contracts/did-you-mean.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
+import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { seedOfStore } from '../../log/store-identity.ts'
 import {
@@ -91,17 +93,18 @@ export function openRecordedFeed(
 }
 
 async function openSimulatedFeed(
-  { settings, closing, onClose }: Lifetime,
-  { store, newId }: Platform,
+  { settings, closing, log, onClose }: Lifetime,
+  platform: Platform,
 ): Promise<MarketFeed> {
+  const { store } = platform
   // The process that computes the market sets its pace; the others go by it.
-  if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  if (settings.ROLES.includes('engine')) await anchorClock(platform, settings.MARKET_SPEED ?? 1, closing)
   // The head comes first: an anchor that is appended in between is read, and followed too.
   const after = await store.head()
   let { anchor } = await readAnchor(store)
   const following = followAnchor(store, after, closing, (next) => {
     anchor = next
-  })
+  }).catch((error: unknown) => log.error({ err: error }, 'the pace of the market is followed no more'))
   onClose(() => following)
   const now = (): number => marketTimeAt(anchor, Date.now())
   return createSimulatedFeed({
@@ -136,22 +139,26 @@ async function followAnchor(
 }
 
 /** Market time continues from where it stopped, at the speed of the settings: the log keeps the anchor. */
-async function anchorClock(store: EventStore, speed: number, newId: () => string): Promise<void> {
-  for (;;) {
-    const { anchor, revision } = await readAnchor(store)
-    const planned = planAnchor(anchor, Date.now(), speed)
-    if (planned === undefined) return
-    const id = newId()
-    const meta = { correlationId: id, actor: 'start' }
-    const event = newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })
-    try {
-      await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
-      return
-    } catch (error) {
-      // Another process of the same market was first: its anchor holds for all of them.
-      if (!isServiceError(error, 'revision_conflict')) throw error
-    }
-  }
+async function anchorClock({ store, newId }: Platform, speed: number, signal: AbortSignal): Promise<void> {
+  const path = { store, policy: RETRY_FOR_CALLER, now: Date.now, sleep, signal }
+  await executeCommand<ClockAnchor | undefined, void>(path, {
+    stream: MARKET_CLOCK_STREAM,
+    load: async () => {
+      const { anchor: state, revision } = await readAnchor(store)
+      return { state, revision }
+    },
+    decide(anchor) {
+      const planned = planAnchor(anchor, Date.now(), speed)
+      if (planned === undefined) return { events: [], result: undefined }
+      const id = newId()
+      const meta = { correlationId: id, actor: 'start' }
+      return {
+        events: [newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })],
+        result: undefined,
+      }
+    },
+    unknown: { what: 'the market has its pace', again: 'Start again.' },
+  })
 }
 
 async function readAnchor(store: EventStore) {

@@ -3,12 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
-import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
+import { requireNoneLost } from '../../log/embedded/log-end.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { guardLog, type LogGuard } from '../../log/guard-log.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
@@ -46,16 +44,14 @@ export async function openPlatform(life: Lifetime) {
   const newId = (): string => uuidV7(Date.now(), draw(10))
   const factSecret = factSecretOf(settings, directory)
 
-  const suspicion = { raise: (): void => undefined }
-  const opened = await openStore(life, directory, suspicion)
+  const mismatch = Promise.withResolvers<never>()
+  mismatch.promise.catch(() => undefined)
+  const store = await openStore(life, directory, mismatch.reject)
   warnOfExposed(directory, log)
-  onClose(() => opened.close())
+  onClose(() => store.close())
   const identity = identityOf(settings, factSecret)
-  const claim = () => claimStore(startingPath(opened), identity, newId)
+  const claim = () => claimStore(startingPath(store), identity, newId)
   const logId = await awaitStore(claim, storeWait(life))
-  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, life)
-  if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const store = guard?.store ?? opened
 
   const bus = await openBus(life, logId)
   onClose(() => bus.close())
@@ -68,7 +64,7 @@ export async function openPlatform(life: Lifetime) {
     /** The parts that most roles are made of. */
     basics: { store, idOf, newId, sleep, now: Date.now, random: (bytes: number) => randomBytes(bytes) },
     /** Rejects with `store_mismatch` when another log answers where this process' one did; never resolves. */
-    storeFailure: guard?.failure ?? new Promise<never>(() => undefined),
+    storeFailure: mismatch.promise,
     bus,
     cache,
     directory,
@@ -185,7 +181,7 @@ const MOST_NAMED = 8
 async function openStore(
   { settings, log }: Lifetime,
   directory: string,
-  suspicion: { raise(): void },
+  onMismatch: (error: ServiceError) => void,
 ): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) {
     const position = settings.ACCEPT_LOST_END
@@ -197,9 +193,9 @@ async function openStore(
   const { openEventStoreDbStore } = await import('../../log/eventstoredb/eventstoredb-store.ts')
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
+    onMismatch,
     onSubscriptionBreak(error, resumeInMs) {
       if (resumeInMs === 0) return
-      suspicion.raise()
       log.warn({ err: error, resumeInMs }, 'subscription interrupted')
     },
     onForeignEvent(place) {
@@ -211,14 +207,11 @@ async function openStore(
 /** Appends the first events of a log. Until the start is over, a signal to stop ends the process itself. */
 const startingPath = (store: EventStore): AppendPath => ({
   store,
-  policy: LOOKS_AGAIN,
+  policy: RETRY_FOR_CALLER,
   now: Date.now,
   sleep,
   signal: new AbortController().signal,
 })
-
-const guardOf = (store: EventStore, logId: string, { closing }: Lifetime): LogGuard =>
-  guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: closing })
 
 export const storeWait = ({ settings: { STORE_WAIT }, log }: Lifetime): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,

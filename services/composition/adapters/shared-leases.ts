@@ -1,6 +1,5 @@
-import { createSoleLeases } from '../../log/lease/create-sole-leases.ts'
-import type { Leases } from '../../log/lease/leases.ts'
-import { SharedLeases } from '../../log/lease/shared-leases.ts'
+import { createSoleLeases, type Leases } from '../../log/leases/leases.ts'
+import { SharedLeases } from '../../log/leases/shared-leases.ts'
 import type { Lifetime } from '../lifetime.ts'
 import type { Platform } from './open-platform.ts'
 

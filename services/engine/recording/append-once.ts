@@ -5,13 +5,13 @@ import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalog
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import {
   type AppendOutcome,
-  type AppendPolicy,
-  appendUntilKnown,
-  type PlacedAppend,
-  UNTIL_ENDED,
-} from '../../log/append-until-known.ts'
+  appendWithRetry,
+  type PendingAppend,
+  RETRY_IN_BACKGROUND,
+  type RetryPolicy,
+} from '../../log/append-with-retry.ts'
+import { pauseForOthers } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { pauseForOthers } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface RetrierOptions extends Pick<Clock, 'sleep'> {
@@ -48,7 +48,7 @@ export interface Recording<State> {
    *
    * @returns undefined when there is nothing to append
    */
-  readonly decide: (state: State) => (() => PlacedAppend) | undefined
+  readonly decide: (state: State) => (() => PendingAppend) | undefined
 }
 
 /** An append that is in the log. */
@@ -61,7 +61,12 @@ const PROBE_MS = 1_000
 const TRIES_PER_REMINDER = 600
 
 /** Series are many, and each that waits would ask: the longer the store is away, the less often. */
-const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, unknownMs: 60_000, pausesMs: RETRY_MS }
+const POLICY: RetryPolicy = {
+  ...RETRY_IN_BACKGROUND,
+  refusedMs: 60_000,
+  unknownMs: 60_000,
+  pausesMs: RETRY_MS,
+}
 
 export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Retrier {
   let problem: string | undefined
@@ -107,14 +112,14 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
   }
 
   /** Unknown, or refused for a reason that passes, only once the signal is aborted. */
-  async function append(store: EventStore, make: () => PlacedAppend): Promise<AppendOutcome> {
+  async function append(store: EventStore, make: () => PendingAppend): Promise<AppendOutcome> {
     let tries = 0
     const onFailure = (error: ServiceError): void => note(error, tries++)
     // The clock stands still: no time limit ends this wait.
     const path = { store, policy: POLICY, now: () => 0, sleep: rest, signal, onFailure }
     let wasUnknown = false
     for (;;) {
-      const outcome = await appendUntilKnown(path, make())
+      const outcome = await appendWithRetry(path, make())
       if (outcome.kind === 'appended' || outcome.kind === 'conflict') wentWell()
       if (outcome.kind === 'appended') return { ...outcome, isOurs: outcome.isOurs || wasUnknown }
       wasUnknown ||= outcome.kind === 'unknown'
@@ -148,7 +153,7 @@ interface Refused {
 }
 
 /** Notes an append that is tried. @throws the refusal of the one before, where it is the same again */
-function otherThan(last: Refused, made: PlacedAppend): PlacedAppend {
+function otherThan(last: Refused, made: PendingAppend): PendingAppend {
   const id = made.events[0]?.id
   if (last.refusal !== undefined && last.id === id) throw last.refusal
   last.id = id

@@ -3,9 +3,9 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { speechStream } from '../../../contracts/streams.ts'
 import type { SpeechRow } from '../../../projections/index.ts'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { decideSpeech, evolveSpeech, SPEAKING } from './decide-speech.ts'
@@ -52,7 +52,7 @@ export async function recordDue(
   if (due === null) return
   const stream = speechStream(modelVersion, timeframe)
   await executeCommand(
-    { store, policy: LOOKS_AGAIN, now, sleep, signal },
+    { store, policy: RETRY_FOR_CALLER, now, sleep, signal },
     {
       stream,
       unknown: UNKNOWN,

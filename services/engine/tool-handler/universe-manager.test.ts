@@ -169,7 +169,7 @@ describe('a venue that fails', () => {
 
 test.each([
   ['for a moment', 2, []],
-  ['for longer than it is pursued', 7, ['SIM outcome_unknown']],
+  ['for longer than it is pursued', 40, ['SIM outcome_unknown']],
 ])('an append whose outcome is not known %s is not doubled by the next', async (_, count, told) => {
   const failing = failingAppends(
     store,

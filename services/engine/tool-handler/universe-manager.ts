@@ -6,9 +6,9 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface UniverseManagerOptions {
@@ -56,7 +56,7 @@ export function createUniverseManager(options: UniverseManagerOptions) {
   const { rank, store, newId, clock, sleep, onProblem } = options
   // The append policy ends it after seconds: a caller that asks for a ranking has no signal.
   const patient = new AbortController()
-  const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
+  const path = { store, policy: RETRY_FOR_CALLER, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()
 
   function stateOf(exchange: Exchange): State {

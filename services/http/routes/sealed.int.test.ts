@@ -17,6 +17,7 @@ import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { rowsInMemory, sealedDays, sealedManifestKey, trackRecord } from '../../../projections/index.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { DaySealer, trackRecordReport } from '../../analyst/index.ts'
 import { createServer } from '../../composition/server.ts'
@@ -61,7 +62,7 @@ describe('sealed days', () => {
 
   async function append(stream: string, events: readonly NewEvent[]): Promise<void> {
     for (let at = 0; at < events.length; at += 250)
-      await store.append(stream, events.slice(at, at + 250), { expected: 'any' })
+      await appendNext(store, stream, events.slice(at, at + 250))
   }
 
   const sorted = (of: typeof rows) =>

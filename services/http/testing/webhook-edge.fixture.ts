@@ -7,6 +7,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { accounts as accountsProjection } from '../../../projections/index.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import {
   type Accounts,
@@ -204,7 +205,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
       }
       const data = { subscriptionId, token: 1, state: delivered }
       const event = newEvent(CursorMoved, { id: parts.newId(), data, meta: ORIGIN })
-      await parts.store.append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+      await appendNext(parts.store, deliveryStream(subscriptionId), [event])
     },
     text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data])),
     async close() {

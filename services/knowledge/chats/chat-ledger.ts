@@ -10,8 +10,8 @@ import { TIERS } from '../../../contracts/plans.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
 import { chatStream } from '../../../contracts/streams.ts'
-import { CALLER_WAITS, type LogUse, type UnknownOutcome } from '../../log/append-until-known.ts'
-import { executeCommand } from '../../log/execute-command.ts'
+import { type LogUse, RETRY_FOR_CALLER, type UnknownOutcome } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { ChatIndex } from './chat-index.ts'
@@ -199,7 +199,7 @@ export class ChatLedger {
     decide: (window: ChatWindow) => Promise<Decision<Settled>>,
   ): Promise<Settled> {
     const { result } = await executeCommand<ChatWindow, Settled>(
-      { ...this.#options, policy: CALLER_WAITS },
+      { ...this.#options, policy: RETRY_FOR_CALLER },
       {
         stream: chatStream(chatter.id, chatter.window.id),
         load: async () => {

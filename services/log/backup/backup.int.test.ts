@@ -7,11 +7,10 @@ import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { logFile, openEmbeddedStore } from '../embedded/embedded-store.ts'
 import { openStoredRows } from '../embedded/stored-rows.ts'
 import type { EventStore } from '../event-store.ts'
-import { checkBackup } from './check-backup.ts'
 import { openFolderStorage } from './folder-storage.ts'
-import { hashBefore, type Manifest } from './manifest.ts'
+import { chained, hashBefore, type Manifest, packSegment, unpackSegment } from './manifest.ts'
+import { checkBackup } from './read-backup.ts'
 import { type RestoreOptions, restoreBackup } from './restore-backup.ts'
-import { chained, packSegment, unpackSegment } from './segment.ts'
 import type { BackupStorage } from './storage.ts'
 import { type BackupOptions, type BackupResult, takeBackup } from './take-backup.ts'
 import { appendKey, appendSome, beginLog, eventsOf, readWhole } from './testing/made-log.fixture.ts'
@@ -206,7 +205,7 @@ describe('erasure holds in backups', () => {
     const { manifest: before } = await backUp()
     await store.erase(stream)
     await backUp()
-    expect(existsSync(join(directory, 'backup', String(before.keys?.name)))).toBe(false)
+    expect(existsSync(join(directory, 'backup', String(before.keys[0]?.name)))).toBe(false)
     const { erased } = await restore({ upTo: before.head })
     expect(erased).toEqual([stream])
     expect(readFileSync(join(directory, 'restored', 'events.db')).includes(secret)).toBe(false)
@@ -214,6 +213,19 @@ describe('erasure holds in backups', () => {
       expect(await eventsOf(restored.read(stream))).toEqual([])
       expect(await eventsOf(restored.read(kept))).toHaveLength(1)
     })
+  })
+
+  test('keys of many accounts are in several files, of which the next backup writes those that changed', async () => {
+    await beginLog(store)
+    const keys = []
+    for (let n = 0; n < 150; n++) keys.push(await appendKey(store))
+    const { manifest: before } = await backUp()
+    expect(before.keys.length).toBeGreaterThan(1)
+    await store.erase(String(keys.at(-1)))
+    const { manifest } = await backUp()
+    expect(manifest.keys[0]).toEqual(before.keys[0])
+    expect(readdirSync(join(directory, 'backup', 'keys'))).toHaveLength(manifest.keys.length)
+    expect(await restore()).toMatchObject({ position: 151, erased: [keys.at(-1)] })
   })
 
   test('an older backup is restored without the keys that a list says were erased', async () => {
@@ -304,11 +316,11 @@ describe('a backup is authentic', () => {
   test('erase × backup: the keys that were replaced are signed with the rest', async () => {
     const stream = await appendKey(store)
     await backUp()
-    const before = readFileSync(join(directory, 'backup', String(read().manifest.keys?.name)))
+    const before = readFileSync(join(directory, 'backup', String(read().manifest.keys[0]?.name)))
     await store.erase(stream)
     await backUp()
     await check()
-    writeFileSync(join(directory, 'backup', String(read().manifest.keys?.name)), before)
+    writeFileSync(join(directory, 'backup', String(read().manifest.keys[0]?.name)), before)
     await expect(check()).rejects.toMatchObject({ code: 'backup_damaged' })
   })
 
@@ -373,6 +385,8 @@ describe('a restore is refused', () => {
   })
 
   test.each(['log', 'keys'])('where a file of %s is damaged at any byte', async (kind) => {
+    await appendKey(store)
+    await backUp()
     const folder = join(directory, 'backup', kind)
     const file = join(folder, String(readdirSync(folder).toSorted()[0]))
     const whole = kind === 'log' ? /; what is whole goes up to position 0$/ : /is damaged/

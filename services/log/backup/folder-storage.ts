@@ -1,97 +1,81 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { syncPath } from '../../runtime/sqlite/sync-path.ts'
-import { readBoundedFile } from '../../runtime/sqlite/whole-file.ts'
-import { anotherWasFirst, SEGMENT_BYTES, sha256Of } from './segment.ts'
-import type { BackupStorage, StoredFile } from './storage.ts'
-
-const UNFINISHED = '.unfinished'
+import { readBoundedFile, writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
+import { SEGMENT_BYTES, sha256Of } from './manifest.ts'
+import { anotherWasFirst, type BackupStorage, type StoredFile, storageFull } from './storage.ts'
 
 /** A backup in a folder, for the user of the process only. */
 export function openFolderStorage(folder: string): BackupStorage {
   const pathOf = (name: string): string => join(folder, name)
-  const get = async (name: string): Promise<StoredFile | undefined> =>
-    attempt(`${pathOf(name)} cannot be read`, async () => {
-      const body = await ifThere(async () => readBoundedFile(pathOf(name), SEGMENT_BYTES))
+
+  function get(name: string): StoredFile | undefined {
+    return attempt(`${pathOf(name)} cannot be read`, () => {
+      const body = ifThere(() => readBoundedFile(pathOf(name), SEGMENT_BYTES))
       return body && { body, version: sha256Of(body) }
     })
-  const put = (name: string, body: Uint8Array): Promise<void> =>
-    attempt(`${pathOf(name)} cannot be written`, async () => {
+  }
+  function put(name: string, body: Uint8Array): void {
+    attempt(`${pathOf(name)} cannot be written`, () => {
       makePrivateFolder(folder)
-      await putWhole(pathOf(name), body)
+      mkdirSync(dirname(pathOf(name)), { recursive: true, mode: 0o700 })
+      writeWholeFile(pathOf(name), Buffer.from(body), { mode: 0o600, flush: true })
     })
+  }
   return {
     description: folder,
-    get,
-    put,
+    get: async (name) => get(name),
+    put: async (name, body) => put(name, body),
     async replace(name, body, version) {
-      await attempt(`${folder} cannot be made`, async () => makePrivateFolder(folder))
+      attempt(`${folder} cannot be made`, () => makePrivateFolder(folder))
       const lock = takeFileLock(pathOf('backup.lock'), 'a backup')
       try {
-        if ((await get(name))?.version !== version) throw anotherWasFirst(folder)
-        await put(name, body)
+        if (get(name)?.version !== version) throw anotherWasFirst(folder)
+        put(name, body)
         return sha256Of(body)
       } finally {
         lock.release()
       }
     },
-    list: (prefix) =>
-      attempt(`${folder} cannot be read`, async () => {
+    list: async (prefix) =>
+      attempt(`${folder} cannot be read`, () => {
         const inner = dirname(`${prefix}.`)
-        const names = (await ifThere(() => readdir(pathOf(inner)))) ?? []
-        const found = names
-          .filter((name) => !name.endsWith(UNFINISHED))
-          .map((name) => (inner === '.' ? name : `${inner}/${name}`))
+        const found = ifThere(() => readdirSync(pathOf(inner), { withFileTypes: true })) ?? []
+        // A run that was ended may leave a folder.
+        return found
+          .filter((entry) => entry.isFile())
+          .map(({ name }) => (inner === '.' ? name : `${inner}/${name}`))
           .filter((name) => name.startsWith(prefix))
           .toSorted()
-        return Promise.all(found.map(async (name) => ({ name, at: (await stat(pathOf(name))).mtimeMs })))
+          .map((name) => ({ name, at: statSync(pathOf(name)).mtimeMs }))
       }),
-    remove: (name) => attempt(`${pathOf(name)} cannot be removed`, () => rm(pathOf(name), { force: true })),
+    remove: async (name) =>
+      attempt(`${pathOf(name)} cannot be removed`, () => rmSync(pathOf(name), { force: true })),
   }
 }
 
-async function putWhole(path: string, body: Uint8Array): Promise<void> {
-  const folder = dirname(path)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const unfinished = join(folder, `${basename(path)}.${randomBytes(4).toString('hex')}${UNFINISHED}`)
-  try {
-    await writeFile(unfinished, body, { mode: 0o600, flag: 'wx', flush: true })
-    await rename(unfinished, path)
-  } catch (error) {
-    await rm(unfinished, { force: true })
-    throw error
-  }
-  syncPath(folder)
-}
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
 
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined
-
-async function ifThere<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
+function ifThere<Result>(read: () => Result): Result | undefined {
   try {
-    return await read()
+    return read()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-async function attempt<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+function attempt<Result>(what: string, work: () => Result): Result {
   try {
-    return await work()
+    return work()
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
-    const code = codeOf(cause)
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
-      throw new ServiceError('store_full', {
-        message: `${what}: its disk is full (${reasonOf(cause)})`,
-        nextStep: 'Free space there and run the same command again: it goes on where it was.',
-        cause,
-      })
-    throw new ServiceError('backup_unreachable', { message: `${what}: ${reasonOf(cause)}`, cause })
+    const reason = reasonOf(cause)
+    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(cause)))
+      throw storageFull(`${what}, on its disk`, reason, cause)
+    throw new ServiceError('backup_unreachable', { message: `${what}: ${reason}`, cause })
   }
 }

@@ -1,10 +1,10 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { sha256 } from '../../../contracts/field-schemas.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
-import { chained, damaged, sha256Of } from './segment.ts'
 
 const position = z.int().nonnegative()
 
@@ -26,7 +26,7 @@ const segmentSchema = z.object({
 })
 
 const manifestSchema = z.object({
-  format: z.literal(2),
+  format: z.literal(3),
   /** Id of the first event of the log. */
   logId: z.uuid(),
   market: z.enum(MARKET_KINDS),
@@ -34,14 +34,7 @@ const manifestSchema = z.object({
   head: position,
   segments: z.array(segmentSchema),
   /** The keys of subjects as they were at last: replaced each time, so that what was erased is in no backup. */
-  keys: z
-    .object({
-      name: z.string().regex(/^keys\/[0-9a-f]{64}\.zst$/),
-      events: position,
-      upTo: position,
-      sha256,
-    })
-    .nullable(),
+  keys: z.array(z.object({ name: z.string().regex(/^keys\/[0-9a-f]{64}\.zst$/), events: position, sha256 })),
   takenAt: z.iso.datetime(),
 })
 
@@ -49,11 +42,52 @@ export type Manifest = z.infer<typeof manifestSchema>
 
 export const MANIFEST_NAME = 'backup.json'
 
+/** Most bytes of a segment, packed and unpacked. */
+export const SEGMENT_BYTES = 256 * 1_024 * 1_024
+
+export const sha256Of = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
+
 /** Hash of a log before its first event. */
 export const hashBefore = (logId: string): string => sha256Of(`signal-service log ${logId}\n`)
 
+/** The hash of a log up to the end of a segment: of the hash before it, and of the segment. */
+export const chained = (before: string, segment: string): string => sha256Of(`${before}\n${segment}\n`)
+
 export const hashOf = ({ logId, segments }: Pick<Manifest, 'logId' | 'segments'>): string =>
   segments.at(-1)?.hash ?? hashBefore(logId)
+
+/** Compressed (Zstandard), with the hash and the length of its text. */
+export function packSegment(text: string) {
+  const bytes = Buffer.from(text)
+  return { body: zstdCompressSync(bytes), sha256: sha256Of(bytes), bytes: bytes.length }
+}
+
+/** Inverse of {@link packSegment}. @throws ServiceError `backup_damaged` if it is not what the manifest says */
+export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
+  let bytes: Buffer
+  try {
+    bytes = zstdDecompressSync(body, { maxOutputLength: SEGMENT_BYTES })
+  } catch (error) {
+    throw damaged(file, `it cannot be unpacked: ${reasonOf(error)}`, error)
+  }
+  const found = sha256Of(bytes)
+  if (found !== file.sha256) throw damaged(file, `its SHA-256 is ${found}, and was ${file.sha256}`)
+  return bytes.toString('utf8')
+}
+
+interface BackupFile {
+  readonly name: string
+  /** Position of the first event, of a file that holds a stretch of the log: what lies before it can still be restored. */
+  readonly first?: number
+}
+
+export function damaged({ name, first }: BackupFile, why: string, cause?: unknown): ServiceError {
+  const whole = first === undefined ? '' : `; what is whole goes up to position ${first - 1}`
+  return new ServiceError('backup_damaged', {
+    message: `${name} of the backup is damaged: ${why}${whole}`,
+    cause,
+  })
+}
 
 const macOf = (key: Uint8Array, body: string): Buffer => createHmac('sha256', key).update(body).digest()
 
@@ -70,27 +104,21 @@ export function signedText(manifest: Manifest, key: Uint8Array): string {
 
 const writtenSchema = z.object({ manifest: z.unknown(), key: z.string(), hmac: sha256 })
 
-/**
- * Inverse of {@link signedText}.
- *
- * @throws ServiceError `backup_damaged`; `store_mismatch` for another key
- */
+/** Inverse of {@link signedText}. @throws ServiceError `backup_damaged`; `store_mismatch` for another key */
 export function parseManifest(text: string, key: Uint8Array): Manifest {
-  const file = { name: MANIFEST_NAME }
-  let written: z.infer<typeof writtenSchema>
   try {
-    written = writtenSchema.parse(JSON.parse(text))
+    const written = writtenSchema.parse(JSON.parse(text))
+    if (written.key !== keyFingerprint(key)) throw otherKey(written.key)
+    const mac = macOf(key, JSON.stringify(written.manifest))
+    if (!timingSafeEqual(mac, Buffer.from(written.hmac, 'hex')))
+      throw new Error('its signature is wrong: it was changed by somebody who has not the sealing key')
+    const manifest = manifestSchema.parse(written.manifest)
+    requireWhole(manifest)
+    return manifest
   } catch (error) {
-    throw damaged(file, reasonOf(error).slice(0, 500), error)
+    if (error instanceof ServiceError) throw error
+    throw damaged({ name: MANIFEST_NAME }, reasonOf(error).slice(0, 500), error)
   }
-  if (written.key !== keyFingerprint(key)) throw otherKey(written.key)
-  const body = JSON.stringify(written.manifest)
-  if (!timingSafeEqual(macOf(key, body), Buffer.from(written.hmac, 'hex')))
-    throw damaged(file, 'its signature is wrong: it was changed by somebody who has not the sealing key')
-  const { data: manifest, error } = manifestSchema.safeParse(written.manifest)
-  if (manifest === undefined) throw damaged(file, reasonOf(error).slice(0, 500), error)
-  requireWhole(manifest)
-  return manifest
 }
 
 const otherKey = (fingerprint: string): ServiceError =>
@@ -101,25 +129,14 @@ const otherKey = (fingerprint: string): ServiceError =>
   })
 
 /** Segments follow one another without a gap, and each hash leads to the next. */
-function requireWhole(manifest: Manifest): void {
-  let [last, hash] = [0, hashBefore(manifest.logId)]
-  for (const segment of manifest.segments) {
+function requireWhole({ logId, segments, head }: Manifest): void {
+  let [last, hash] = [0, hashBefore(logId)]
+  for (const segment of segments) {
     if (segment.first !== last + 1 || segment.last < segment.first)
-      throw damaged({ name: MANIFEST_NAME }, `${segment.name} does not follow on position ${last}`)
+      throw new Error(`${segment.name} does not follow on position ${last}`)
     hash = chained(hash, segment.sha256)
-    if (hash !== segment.hash)
-      throw damaged({ name: MANIFEST_NAME }, `${segment.name} has not the hash of the log`)
+    if (hash !== segment.hash) throw new Error(`${segment.name} has not the hash of the log`)
     last = segment.last
   }
-  if (last !== manifest.head)
-    throw damaged({ name: MANIFEST_NAME }, `it ends at ${last}, and names ${manifest.head}`)
-}
-
-/** @throws ServiceError `store_mismatch` where the backup is of another log */
-export function requireSameLog(manifest: Pick<Manifest, 'logId'>, logId: string, place: string): void {
-  if (manifest.logId === logId) return
-  throw new ServiceError('store_mismatch', {
-    message: `${place} holds the backup of another log (${manifest.logId}, and this one is ${logId})`,
-    nextStep: 'Give each log an address of its own.',
-  })
+  if (last !== head) throw new Error(`it ends at ${last}, and names ${head}`)
 }

@@ -22,20 +22,21 @@ export function openStorage(
 ): BackupStorage {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return openFolderStorage(resolve(address))
   const [, bucket, prefix = ''] = S3_ADDRESS.exec(address) ?? []
-  if (bucket === undefined) {
-    throw new ServiceError('config_invalid', {
-      message: `${JSON.stringify(address.slice(0, 200))} is neither a folder nor s3://bucket/prefix`,
-    })
-  }
-  const { environment } = options
-  const region = environment['AWS_REGION'] ?? environment['AWS_DEFAULT_REGION'] ?? 'us-east-1'
+  if (bucket === undefined)
+    throw invalid(`${JSON.stringify(address.slice(0, 200))} is neither a folder nor s3://bucket/prefix`)
+  const { AWS_REGION, AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = options.environment
+  const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1'
+  const endpoint = URL.parse(AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL ?? `https://s3.${region}.amazonaws.com`)
+  if (endpoint === null || !/^https?:$/.test(endpoint.protocol) || endpoint.username !== '')
+    throw invalid('AWS_ENDPOINT_URL_S3 is no http or https address without a user')
+  const credentials = credentialsOf(options.environment)
   return openS3Storage({
     ...options,
     bucket,
     prefix: prefix.replaceAll(/^\/+|\/+$/g, ''),
     region,
-    endpoint: endpointOf(environment, region),
-    credentials: credentialsOf(environment),
+    endpoint,
+    credentials,
   })
 }
 
@@ -46,17 +47,11 @@ function credentialsOf({
 }: NodeJS.ProcessEnv): S3Credentials {
   if (accessKeyId !== '' && secretAccessKey !== '')
     return { accessKeyId, secretAccessKey, ...(sessionToken !== '' && { sessionToken }) }
-  throw new ServiceError('config_invalid', {
-    message: 'there are no credentials for S3: AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set',
-    nextStep: 'Set both, and AWS_SESSION_TOKEN where they are temporary.',
-  })
+  throw invalid(
+    'there are no credentials for S3: AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set',
+    'Set both, and AWS_SESSION_TOKEN if they are temporary.',
+  )
 }
 
-function endpointOf(environment: NodeJS.ProcessEnv, region: string): URL {
-  const given = environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL']
-  const url = URL.parse(given ?? `https://s3.${region}.amazonaws.com`)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return url
-  throw new ServiceError('config_invalid', {
-    message: 'AWS_ENDPOINT_URL_S3 is no http or https address without a user',
-  })
-}
+const invalid = (message: string, nextStep?: string): ServiceError =>
+  new ServiceError('config_invalid', { message, ...(nextStep !== undefined && { nextStep }) })

@@ -8,10 +8,10 @@ import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { buildLog, type LogBuild } from '../embedded/build-log.ts'
 import { logFile } from '../embedded/embedded-store.ts'
 import { freeBytes } from '../embedded/free-bytes.ts'
-import { rowsOf, type StoredRow, textOf } from '../embedded/stored-row.ts'
+import { type StoredRow, textOf } from '../embedded/stored-row.ts'
 import { openStoredRows } from '../embedded/stored-rows.ts'
-import { hashBefore, hashOf, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts'
-import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
+import { chained, hashBefore, hashOf, type Manifest, sha256Of } from './manifest.ts'
+import { type BackupProgress, readManifest, readSegment } from './read-backup.ts'
 import type { BackupStorage } from './storage.ts'
 
 export interface RestoreOptions {
@@ -19,22 +19,18 @@ export interface RestoreOptions {
   readonly key: Uint8Array
   /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
   readonly directory: string
-  /** Position of the last event; all where it is left out. */
+  /** Position of the last event; all without it. */
   readonly upTo?: number | undefined
   /** Names of streams of keys that were erased: what the backup holds of them is left out. */
   readonly erased: ReadonlySet<string>
-  /** Looked at before anything is written; throws where this backup is not to be restored here. */
+  /** Called before anything is written; throws if this backup is not to be restored here. */
   readonly accept: (manifest: Manifest) => void
-  /** Looked at when the log is whole and before it stands in its place. */
+  /** Called with the first event when the log is whole and before it gets its name. */
   readonly inspect: (first: StoredRow) => void
-  /** Given the subjects that were erased, before the log stands in its place; durable when it returns. */
+  /** Called with the subjects that were erased, before the log gets its name; durable when it returns. */
   readonly remember: (erased: readonly string[]) => void
   readonly signal: AbortSignal
-  readonly onProgress: (progress: {
-    readonly position: number
-    readonly head: number
-    readonly doing: string
-  }) => void
+  readonly onProgress: (progress: BackupProgress & { readonly doing: string }) => void
 }
 
 export interface RestoreResult {
@@ -42,7 +38,7 @@ export interface RestoreResult {
   readonly events: number
   /** When the newest event was appended. */
   readonly at: string
-  /** Hash of the log that was restored: the one of the manifest, where all of it was. */
+  /** Hash of the log that was restored: the one of the manifest, if all of it was. */
   readonly hash: string
   /** Streams of keys that were erased. */
   readonly erased: readonly string[]
@@ -64,56 +60,29 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
  * `store_locked`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
-  const { storage, directory } = options
+  const { storage, directory, upTo } = options
   const manifest = await readManifest(storage, options.key)
   options.accept(manifest)
-  requireWithin(manifest, options.upTo)
+  if (upTo !== undefined && (upTo < 1 || upTo > manifest.head))
+    throw new ServiceError('config_invalid', {
+      message: `position ${upTo} is not in the backup, which goes from 1 to ${manifest.head}`,
+    })
   makePrivateFolder(directory)
   requireEmpty(directory)
   requireRoom(directory, manifest)
   const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
+  const build = buildLog(logFile(directory))
   try {
-    const build = buildLog(logFile(directory))
-    try {
-      return await fill(options, manifest, build)
-    } finally {
-      build.discard()
-    }
+    return await fill(options, manifest, build)
   } finally {
+    build.discard()
     lock.release()
   }
 }
 
-/** @throws ServiceError `backup_damaged` where there is none; those of {@link parseManifest} */
-export async function readManifest(storage: BackupStorage, key: Uint8Array): Promise<Manifest> {
-  const stored = await storage.get(MANIFEST_NAME)
-  if (stored !== undefined) return parseManifest(stored.body.toString('utf8'), key)
-  throw new ServiceError('backup_damaged', {
-    message: `${storage.description} holds no backup: ${MANIFEST_NAME} is not there`,
-    nextStep: 'Check the address; `signal backup` makes a backup there.',
-  })
-}
-
-/** @throws ServiceError `backup_damaged` where it is missing, or not what the manifest says */
-export async function readSegment(
-  storage: BackupStorage,
-  entry: { readonly name: string; readonly first?: number; readonly events: number; readonly sha256: string },
-): Promise<StoredRow[]> {
-  const stored = await storage.get(entry.name)
-  if (stored === undefined) throw damaged(entry, 'it is missing')
-  const rows = rowsOf(unpackSegment(stored.body, entry))
-  if (rows.length === entry.events) return rows
-  throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
-}
-
-function requireWithin({ head }: Manifest, upTo: number | undefined): void {
-  if (upTo === undefined || (upTo >= 1 && upTo <= head)) return
-  throw new ServiceError('config_invalid', {
-    message: `position ${upTo} is not in the backup, which goes from 1 to ${head}`,
-  })
-}
-
 function requireEmpty(directory: string): void {
+  // A restore that was ended leaves these two.
+  const isLeftOver = (name: string): boolean => /^events\.(?:db\.unfinished|lock)/.test(name)
   const others = readdirSync(directory).filter((name) => !MAY_BE_THERE.has(name) && !isLeftOver(name))
   if (others.length === 0) return
   throw new ServiceError('config_invalid', {
@@ -122,10 +91,6 @@ function requireEmpty(directory: string): void {
   })
 }
 
-/** A file of a restore that was ended. */
-const isLeftOver = (name: string): boolean =>
-  name.startsWith('events.db.unfinished') || name.startsWith('events.lock')
-
 /** Lines and indexes take about this much more than the text. */
 const FILE_SHARE = 1.4
 
@@ -133,57 +98,42 @@ function requireRoom(directory: string, { segments }: Manifest): void {
   const free = freeBytes(existsSync(directory) ? directory : dirname(directory))
   const needed = FILE_SHARE * segments.reduce((sum, { bytes }) => sum + bytes, 0)
   if (free > needed) return
+  const megabytes = (bytes: number): string => Math.ceil(bytes / 1_000_000).toLocaleString('en')
   throw new ServiceError('store_full', {
     message: `the disk of ${directory} has ${megabytes(free)} MB free, and the log takes about ${megabytes(needed)} MB`,
     nextStep: 'Free space there, or name a folder on another disk.',
   })
 }
 
-const megabytes = (bytes: number): string => Math.ceil(bytes / 1_000_000).toLocaleString('en')
-
-interface Filled {
-  /** SHA-256 of each segment, as far as it was taken. */
-  readonly sha256s: string[]
-  readonly ends: number[]
-  position: number
-  at: string
+/** A stretch of the log that is in the file: its last position, and the SHA-256 of its text. */
+interface Stretch {
+  readonly end: number
+  readonly sha256: string
 }
 
 async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild): Promise<RestoreResult> {
-  const { storage, onProgress, signal } = options
-  const head = options.upTo ?? manifest.head
-  const isWanted = ([position]: StoredRow): boolean => position <= head
+  const { storage, onProgress, signal, upTo: head = manifest.head } = options
   const keys = await readKeys(options, manifest)
-  const filled: Filled = { sha256s: [], ends: [], position: 0, at: '' }
-  let hash = hashBefore(manifest.logId)
-  for (const entry of manifest.segments) {
-    if (entry.first > head) break
+  const stretches: Stretch[] = []
+  let [position, at, hash] = [0, '', hashBefore(manifest.logId)]
+  for (const entry of manifest.segments.filter(({ first }) => first <= head)) {
     signal.throwIfAborted()
-    const rows = await readSegment(storage, entry)
-    const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
+    const upTo = Math.min(entry.last, head)
+    const rows = (await readSegment(storage, entry)).filter((row) => row[0] <= upTo)
+    const own = keys.filter((row) => row[0] >= entry.first && row[0] <= upTo)
     const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
-    const cut = all.filter(isWanted)
-    build.insert(cut)
-    const isCut = cut.length < all.length
-    const sha256 = isCut ? sha256Of(textOf(rows.filter(isWanted))) : entry.sha256
-    const last = cut.at(-1)
-    filled.sha256s.push(sha256)
-    filled.ends.push(last?.[0] ?? filled.position)
-    filled.position = last?.[0] ?? filled.position
-    filled.at = last?.[6] ?? filled.at
+    build.insert(all)
+    const sha256 = upTo < entry.last ? sha256Of(textOf(rows)) : entry.sha256
+    position = all.at(-1)?.[0] ?? position
+    at = all.at(-1)?.[6] ?? at
     hash = chained(hash, sha256)
-    onProgress({ position: filled.position, head, doing: 'events are in the file' })
-    if (isCut) break
+    stretches.push({ end: position, sha256 })
+    onProgress({ position, head, doing: 'events are in the file' })
   }
-  assert(
-    filled.position !== manifest.head || hash === hashOf(manifest),
-    'a log that is restored whole has the hash of its backup',
-    filled.position,
-  )
+  const isSame = position !== manifest.head || hash === hashOf(manifest)
+  assert(isSame, 'a log that is restored whole has the hash of its backup', position)
   build.index()
-  inspectFirst(options, build.file)
-  verify(options, build.file, filled)
-  const { position, at } = filled
+  verify(options, build.file, stretches)
   const erased = erasedIn(keys)
   options.remember(erased)
   build.finish()
@@ -196,11 +146,8 @@ const isErased = ([, , , , , , , data]: StoredRow): boolean => !data.startsWith(
 const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 
 async function readKeys({ storage, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
-  if (keys === null) return []
-  const stored = await storage.get(keys.name)
-  if (stored === undefined)
-    throw damaged(keys, 'it is missing, and with it what is personal of every account')
-  const rows = rowsOf(unpackSegment(stored.body, keys))
+  const rows: StoredRow[] = []
+  for (const entry of keys) rows.push(...(await readSegment(storage, entry)))
   // The newest copy of a key: where it was sealed anew, the older one was erased.
   const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))
   return rows.map((row) => {
@@ -222,40 +169,35 @@ function erasedIn(keys: readonly StoredRow[]): string[] {
   return [...all].filter((subject) => !left.has(subject)).toSorted()
 }
 
-function inspectFirst({ inspect }: RestoreOptions, file: string): void {
+const PAGE_ROWS = 2_000
+
+/** Reads the new file from the beginning: it is this service's, every position is there once, each stretch has its hash. */
+function verify(
+  { inspect, signal, onProgress }: RestoreOptions,
+  file: string,
+  stretches: readonly Stretch[],
+): void {
   const rows = openStoredRows(file)
   try {
     const first = rows.find(STORE_IDENTITY_STREAM, 0)
     if (first === undefined) throw notWhole('it does not say whose it is')
     inspect(first)
-  } finally {
-    rows.close()
-  }
-}
-
-const PAGE_ROWS = 2_000
-
-/** Reads the new file from the beginning: every position is there once, and each segment has its hash. */
-function verify({ signal, onProgress }: RestoreOptions, file: string, filled: Filled): void {
-  const rows = openStoredRows(file)
-  try {
+    const head = stretches.at(-1)?.end ?? 0
     let [position, events] = [0, 0]
-    for (const [index, end] of filled.ends.entries()) {
+    for (const { end, sha256 } of stretches) {
       signal.throwIfAborted()
       const parts: string[] = []
       while (position < end) {
         const page = rows.everything(position, end, PAGE_ROWS)
-        if (page.length === 0) break
         events += page.length
-        assert((page[0]?.[0] ?? 0) > position, 'a page of the log begins after the one before it', position)
+        assert((page[0]?.[0] ?? end) > position, 'a page of the log begins after the one before it', position)
         position = page.at(-1)?.[0] ?? end
         parts.push(textOf(page.filter(([, stream]) => !stream.startsWith('subject-'))))
       }
-      if (sha256Of(parts.join('')) !== filled.sha256s[index]) throw notWhole(`up to position ${end}`)
-      onProgress({ position, head: filled.position, doing: 'events are verified' })
+      if (sha256Of(parts.join('')) !== sha256) throw notWhole(`up to position ${end}`)
+      onProgress({ position, head, doing: 'events are verified' })
     }
-    if (position !== filled.position || events !== filled.position)
-      throw notWhole(`${filled.position - events} of ${filled.position} events are missing`)
+    if (events !== head) throw notWhole(`${head - events} of ${head} events are missing`)
   } finally {
     rows.close()
   }

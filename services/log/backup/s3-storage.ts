@@ -1,8 +1,8 @@
 import { AwsV4Signer } from 'aws4fetch'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { AnswerTooLong, type BoundedAnswer, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
-import { anotherWasFirst, SEGMENT_BYTES, sha256Of } from './segment.ts'
-import type { BackupStorage, StoredName } from './storage.ts'
+import { SEGMENT_BYTES, sha256Of } from './manifest.ts'
+import { anotherWasFirst, type BackupStorage, type StoredName, storageFull } from './storage.ts'
 
 export interface S3Credentials {
   readonly accessKeyId: string
@@ -30,11 +30,12 @@ const ANSWER_BYTES = 8_388_608
 const RETRIES_MS = [250, 1_000, 4_000] as const
 /** Statuses that may be another a moment later; a server that lacks a feature (501) or is full (507) says so again. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
+/** A condition that no file meets. */
 const NEVER = '"0"'
 
 type Answer = Pick<BoundedAnswer, 'status' | 'headers' | 'body'>
 
-interface AskMore {
+interface Request {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
   readonly headers?: Readonly<Record<string, string>>
@@ -42,190 +43,178 @@ interface AskMore {
 }
 
 /**
- * A backup in a bucket, asked by path (`endpoint/bucket/name`), so that no name in the DNS is needed for it. A body is named
- * by its hash in the signature: what arrives changed is refused by the other side.
+ * A backup in a bucket, addressed by path (`endpoint/bucket/name`), so that no name in the DNS is needed for it. A body is
+ * named by its hash in the signature: what arrives changed is refused by the other side.
  */
 export function openS3Storage(options: S3StorageOptions): BackupStorage {
-  const { bucket, prefix, endpoint } = options
-  const root = `${endpoint.pathname.replace(/\/$/, '')}/${bucket}`
+  const bucket = new S3Bucket(options)
+  const { prefix } = options
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`)
-  const description = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
-
-  async function ask(method: string, path: string, more: AskMore = {}): Promise<Answer> {
-    const url = new URL(endpoint)
-    url.pathname = path.split('/').map(encodeURIComponent).join('/')
-    for (const [name, value] of Object.entries(more.query ?? {})) url.searchParams.set(name, value)
-    for (let tries = 0; ; tries++) {
-      const wait = RETRIES_MS[tries]
-      try {
-        const answer = await once(options, method, url, more)
-        if (wait === undefined || !PASSING.has(answer.status)) return answer
-      } catch (error) {
-        if (wait === undefined || error instanceof AnswerTooLong)
-          throw unreachable(options, reasonOf(rootOf(error)), error)
-      }
-      await options.sleep(wait)
-    }
-  }
-  const pathOf = (name: string): string => `${root}/${keyOf(name)}`
-  const read = (name: string): Promise<Answer> => ask('GET', pathOf(name), { mostBytes: SEGMENT_BYTES })
-
+  const get = (name: string): Promise<Answer> => bucket.ask('GET', keyOf(name), { mostBytes: SEGMENT_BYTES })
+  const description = `s3://${options.bucket}${prefix === '' ? '' : `/${prefix}`}`
   let hasConditions = false
 
   /** A server may ignore conditions: one that cannot be met, at a name of its own, shows it. */
   async function requireConditions(): Promise<void> {
+    const probe = keyOf('conditions.probe')
+    const answer = await bucket.ask('PUT', probe, { body: Buffer.from('-'), headers: { 'if-match': NEVER } })
+    hasConditions = isUnmet(answer)
     if (hasConditions) return
-    const probe = pathOf('conditions.probe')
-    const answer = await ask('PUT', probe, { body: Buffer.from('-'), headers: { 'if-match': NEVER } })
-    hasConditions = isRefused(answer)
-    if (hasConditions) return
-    if (answer.status < 300) await ask('DELETE', probe)
-    else if (!lacksConditions(answer)) requireOk(options, answer, 'cannot be written')
-    throw noConditions(options)
+    if (answer.status < 300) await bucket.ask('DELETE', probe)
+    else if (answer.status !== 501 && !answer.body.includes('NotImplemented'))
+      bucket.requireOk(answer, 'it cannot be written')
+    throw bucket.unreachable(
+      'that server makes no conditional writes (If-Match), which keep two backups from replacing one another',
+      { nextStep: 'Choose a server that makes them, or back up to a folder.' },
+    )
   }
 
   return {
     description,
     async get(name) {
-      const answer = await read(name)
+      const answer = await get(name)
       // A missing bucket is no empty backup.
       if (answer.status === 404 && !answer.body.includes('NoSuchBucket')) return undefined
-      const { body } = requireOk(options, answer, `${name} cannot be read`)
-      return { body, version: etagOf(answer) }
+      return { body: bucket.requireOk(answer, `${name} cannot be read`).body, version: etagOf(answer) }
     },
     async put(name, body) {
-      requireOk(options, await ask('PUT', pathOf(name), { body }), `${name} cannot be written`)
+      bucket.requireOk(await bucket.ask('PUT', keyOf(name), { body }), `${name} cannot be written`)
     },
     async replace(name, body, version) {
-      await requireConditions()
+      if (!hasConditions) await requireConditions()
       const headers = version === undefined ? { 'if-none-match': '*' } : { 'if-match': version }
-      const answer = await ask('PUT', pathOf(name), { body, headers })
-      if (!isRefused(answer)) return etagOf(requireOk(options, answer, `${name} cannot be written`))
-      // Where the answer to a write was lost, the next try meets what it wrote.
-      const there = await read(name)
+      const answer = await bucket.ask('PUT', keyOf(name), { body, headers })
+      if (!isUnmet(answer)) return etagOf(bucket.requireOk(answer, `${name} cannot be written`))
+      // If the answer to a write was lost, the next try meets what it wrote.
+      const there = await get(name)
       if (there.status === 200 && there.body.equals(body)) return etagOf(there)
       throw anotherWasFirst(description)
     },
-    list: (begin) => listNames(options, keyOf(begin), (query) => ask('GET', root, { query })),
+    async list(begin) {
+      const names: StoredName[] = []
+      for await (const { key, at } of bucket.list(keyOf(begin)))
+        names.push({ name: prefix === '' ? key : key.slice(prefix.length + 1), at })
+      return names
+    },
     async remove(name) {
-      const answer = await ask('DELETE', pathOf(name))
-      if (answer.status !== 404) requireOk(options, answer, `${name} cannot be removed`)
+      const answer = await bucket.ask('DELETE', keyOf(name))
+      if (answer.status !== 404) bucket.requireOk(answer, `${name} cannot be removed`)
     },
   }
-}
-
-async function listNames(
-  options: S3StorageOptions,
-  begin: string,
-  ask: (query: Readonly<Record<string, string>>) => Promise<Answer>,
-): Promise<StoredName[]> {
-  const names: StoredName[] = []
-  const seen = new Set<string>()
-  const cut = options.prefix === '' ? 0 : options.prefix.length + 1
-  const query: Record<string, string> = { 'list-type': '2', prefix: begin }
-  for (;;) {
-    const answer = requireOk(options, await ask(query), 'cannot be listed')
-    const text = answer.body.toString('utf8')
-    for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-      const name = unescaped(/<Key>([^<]*)</.exec(entry)?.[1] ?? '')
-      const at = Date.parse(/<LastModified>([^<]*)</.exec(entry)?.[1] ?? '')
-      names.push({ name: name.slice(cut), at })
-    }
-    const [, next] = /<NextContinuationToken>([^<]*)</.exec(text) ?? []
-    if (next === undefined) return names
-    const token = unescaped(next)
-    if (seen.has(token)) throw unreachable(options, 'cannot be listed: its list names a page twice')
-    seen.add(token)
-    query['continuation-token'] = token
-  }
-}
-
-async function once(
-  { credentials, region, now }: S3StorageOptions,
-  method: string,
-  url: URL,
-  { body, headers = {}, mostBytes = ANSWER_BYTES }: AskMore,
-): Promise<Answer> {
-  const signer = new AwsV4Signer({
-    ...credentials,
-    method,
-    url: url.href,
-    service: 's3',
-    region,
-    datetime: new Date(now()).toISOString().replaceAll(/[-:]|\.\d{3}/g, ''),
-    headers: { ...headers, 'x-amz-content-sha256': sha256Of(body ?? '') },
-  })
-  const signed = await signer.sign()
-  // The signature is for this host only: a redirect is reported and not followed.
-  const init = { method, headers: signed.headers, redirect: 'manual' } as const
-  const sent = body === undefined ? init : { ...init, body: new Uint8Array(body) }
-  return boundedFetch(signed.url, sent, { timeMs: REQUEST_MS, mostBytes })
 }
 
 const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
 
-const lacksConditions = ({ status, body }: Answer): boolean =>
-  status === 501 || (status === 400 && body.includes('NotImplemented'))
-
 /** The condition of a write is not met. */
-const isRefused = ({ status, body }: Answer): boolean =>
+const isUnmet = ({ status, body }: Answer): boolean =>
   status === 412 || status === 409 || (status === 404 && body.includes('NoSuchKey'))
 
-const noConditions = ({ bucket, endpoint }: S3StorageOptions): ServiceError =>
-  new ServiceError('backup_unreachable', {
-    message: `s3://${bucket} at ${endpoint.host}: that server makes no conditional writes (If-Match), which keep two backups from replacing one another`,
-    nextStep: 'Choose a server that makes them, or back up to a folder.',
-  })
+/** Requests to one bucket, signed, and repeated if they fail in passing. */
+class S3Bucket {
+  readonly #options: S3StorageOptions
 
-function requireOk(options: S3StorageOptions, answer: Answer, what: string): Answer {
-  if (answer.status >= 200 && answer.status < 300) return answer
-  const text = answer.body.toString('utf8')
-  const code = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1]
-  const said = /<Message>([^<]{1,300})<\/Message>/.exec(text)?.[1]
-  const reason = [String(answer.status), code, said].filter((part) => part !== undefined).join(' ')
-  if (answer.status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull') {
-    throw new ServiceError('store_full', {
-      message: `s3://${options.bucket}: ${what}: it is full (${reason})`,
-      nextStep: 'Make room there and run the same command again: it goes on where it was.',
-    })
+  constructor(options: S3StorageOptions) {
+    this.#options = options
   }
-  throw unreachable(options, `${what}: ${reason}`, undefined, nextStepOf(options, answer, code))
+
+  /** @param key undefined for the bucket itself */
+  async ask(method: string, key: string | undefined, request: Request = {}): Promise<Answer> {
+    const { endpoint, bucket, sleep } = this.#options
+    const url = new URL(endpoint)
+    const path = [`${endpoint.pathname.replace(/\/$/, '')}/${bucket}`, ...(key === undefined ? [] : [key])]
+    url.pathname = path.join('/').split('/').map(encodeURIComponent).join('/')
+    for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
+    for (let tries = 0; ; tries++) {
+      const wait = RETRIES_MS[tries]
+      try {
+        const answer = await this.#send(method, url, request)
+        if (wait === undefined || !PASSING.has(answer.status)) return answer
+      } catch (error) {
+        // `fetch failed` has the reason inside.
+        const root = error instanceof Error && error.cause instanceof Error ? error.cause : error
+        if (wait === undefined || error instanceof AnswerTooLong)
+          throw this.unreachable(reasonOf(root), { cause: error })
+      }
+      await sleep(wait)
+    }
+  }
+
+  async #send(
+    method: string,
+    url: URL,
+    { body, headers = {}, mostBytes = ANSWER_BYTES }: Request,
+  ): Promise<Answer> {
+    const { credentials, region, now } = this.#options
+    const signer = new AwsV4Signer({
+      ...credentials,
+      method,
+      url: url.href,
+      service: 's3',
+      region,
+      datetime: new Date(now()).toISOString().replaceAll(/[-:]|\.\d{3}/g, ''),
+      headers: { ...headers, 'x-amz-content-sha256': sha256Of(body ?? '') },
+    })
+    const signed = await signer.sign()
+    // The signature is for this host only: a redirect is reported and not followed.
+    const init = { method, headers: signed.headers, redirect: 'manual' } as const
+    const sent = body === undefined ? init : { ...init, body: new Uint8Array(body) }
+    return boundedFetch(signed.url, sent, { timeMs: REQUEST_MS, mostBytes })
+  }
+
+  async *list(begin: string): AsyncGenerator<{ readonly key: string; readonly at: number }, void, void> {
+    const seen = new Set<string>()
+    const query: Record<string, string> = { 'list-type': '2', prefix: begin }
+    for (;;) {
+      const answer = this.requireOk(await this.ask('GET', undefined, { query }), 'it cannot be listed')
+      const text = answer.body.toString('utf8')
+      for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs))
+        yield { key: tagIn(entry, 'Key') ?? '', at: Date.parse(tagIn(entry, 'LastModified') ?? '') }
+      const token = tagIn(text, 'NextContinuationToken')
+      if (token === undefined) return
+      if (seen.has(token)) throw this.unreachable('it cannot be listed: its list names a page twice')
+      seen.add(token)
+      query['continuation-token'] = token
+    }
+  }
+
+  requireOk(answer: Answer, what: string): Answer {
+    if (answer.status >= 200 && answer.status < 300) return answer
+    const text = answer.body.toString('utf8')
+    const code = tagIn(text, 'Code')
+    const reason = [answer.status, code, tagIn(text, 'Message')?.slice(0, 300)].filter(Boolean).join(' ')
+    if (answer.status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull')
+      throw storageFull(`s3://${this.#options.bucket}: ${what}`, reason)
+    throw this.unreachable(`${what}: ${reason}`, this.#nextStep(answer, code, tagIn(text, 'Region')))
+  }
+
+  /** The next step, for answers that contain it. */
+  #nextStep({ status, headers }: Answer, code = '', named?: string): { readonly nextStep?: string } {
+    if (code === 'RequestTimeTooSkewed')
+      return {
+        nextStep: 'Set the clock of this machine: a signature says when it was made. Then run it again.',
+      }
+    const region = headers.get('x-amz-bucket-region') ?? named
+    const isElsewhere = (status >= 300 && status < 400) || /Redirect$|HeaderMalformed$/.test(code)
+    if (!isElsewhere || region === undefined || region === this.#options.region) return {}
+    return {
+      nextStep: `The bucket is in another region: set AWS_REGION=${region}, and the endpoint of that region if one is set.`,
+    }
+  }
+
+  unreachable(
+    why: string,
+    more: { readonly cause?: unknown; readonly nextStep?: string } = {},
+  ): ServiceError {
+    const { bucket, endpoint } = this.#options
+    const message = `s3://${bucket} at ${endpoint.host}: ${why}`
+    return new ServiceError('backup_unreachable', { message, ...more })
+  }
 }
-
-const ELSEWHERE = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed'])
-
-/** The next step, for answers that contain it. */
-function nextStepOf(
-  { region }: S3StorageOptions,
-  { status, headers, body }: Answer,
-  code: string | undefined,
-): string | undefined {
-  if (code === 'RequestTimeTooSkewed')
-    return 'Set the clock of this machine: a signature says when it was made. Then run the same command again.'
-  const isElsewhere = (status >= 300 && status < 400) || (code !== undefined && ELSEWHERE.has(code))
-  const there =
-    headers.get('x-amz-bucket-region') ?? /<Region>([\w-]{1,60})<\/Region>/.exec(body.toString())?.[1]
-  if (!isElsewhere || there === undefined || there === region) return undefined
-  return `The bucket is in another region: set AWS_REGION=${there}, and the endpoint of that region where one is set.`
-}
-
-const unreachable = (
-  { bucket, endpoint }: S3StorageOptions,
-  why: string,
-  cause?: unknown,
-  nextStep?: string,
-): ServiceError =>
-  new ServiceError('backup_unreachable', {
-    message: `s3://${bucket} at ${endpoint.host}: ${why}`,
-    cause,
-    ...(nextStep !== undefined && { nextStep }),
-  })
-
-/** `fetch failed` has the reason inside. */
-const rootOf = (error: unknown): unknown =>
-  error instanceof Error && error.cause instanceof Error ? error.cause : error
 
 const ENTITIES = { lt: '<', gt: '>', quot: '"', '#39': "'", apos: "'", amp: '&' } as const
 
-const unescaped = (text: string): string =>
-  text.replaceAll(/&(lt|gt|quot|#39|apos|amp);/g, (_, name: keyof typeof ENTITIES) => ENTITIES[name])
+/** The text of the first such tag. */
+const tagIn = (text: string, tag: string): string | undefined =>
+  new RegExp(`<${tag}>([^<]*)</`)
+    .exec(text)?.[1]
+    ?.replaceAll(/&(lt|gt|quot|#39|apos|amp);/g, (_, name: keyof typeof ENTITIES) => ENTITIES[name])

@@ -1,3 +1,5 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+
 /** A file of a backup, as it was read. */
 export interface StoredFile {
   readonly body: Buffer
@@ -22,12 +24,25 @@ export interface BackupStorage {
   get(name: string): Promise<StoredFile | undefined>
   put(name: string, body: Uint8Array): Promise<void>
   /**
-   * Writes a file in place of the version that was read; undefined where there was none. @returns the new version.
-   * @throws ServiceError `store_locked` where somebody else has changed it since
+   * Writes a file in place of the version that was read; undefined if there was none. @returns the new version.
+   * @throws ServiceError `store_locked` if somebody else has changed it since
    */
   replace(name: string, body: Uint8Array, version: string | undefined): Promise<string>
   /** Names that begin so. */
   list(prefix: string): Promise<readonly StoredName[]>
-  /** Does nothing where it is not there. */
+  /** Does nothing if it is not there. */
   remove(name: string): Promise<void>
 }
+
+export const anotherWasFirst = (description: string): ServiceError =>
+  new ServiceError('store_locked', {
+    message: `another backup to ${description} was first: it changed backup.json while this one ran`,
+    nextStep: 'Run the command again: it goes on where the other one ended.',
+  })
+
+export const storageFull = (what: string, reason: string, cause?: unknown): ServiceError =>
+  new ServiceError('store_full', {
+    message: `${what}: it is full (${reason})`,
+    nextStep: 'Make room there and run the same command again: it goes on where it was.',
+    cause,
+  })

@@ -1,5 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -8,14 +8,16 @@ import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { eventOf, type StoredRow, textOf } from '../embedded/stored-row.ts'
 import type { StoredRows } from '../embedded/stored-rows.ts'
 import {
+  chained,
   hashOf,
   MANIFEST_NAME,
   type Manifest,
+  packSegment,
   parseManifest,
-  requireSameLog,
   signedText,
+  unpackSegment,
 } from './manifest.ts'
-import { chained, packSegment, unpackSegment } from './segment.ts'
+import type { BackupProgress } from './read-backup.ts'
 import type { BackupStorage } from './storage.ts'
 
 export interface BackupOptions {
@@ -31,27 +33,25 @@ export interface BackupOptions {
   readonly segmentBytes?: number
 }
 
-export interface BackupProgress {
-  readonly position: number
-  readonly head: number
-}
-
 export interface BackupResult {
   readonly manifest: Manifest
   /** Segments that this run has added. */
   readonly segments: number
   readonly events: number
   readonly bytes: number
+  /** Why files that the manifest no longer names could not be removed. */
+  readonly unremoved: string | undefined
 }
 
 /** A segment takes so much memory, three times over while it is made. */
 const SEGMENT_BYTES = 8 * 1_024 * 1_024
 const PAGE_ROWS = 500
+/** Each page of keys is looked for in the index of all streams. */
+const PAGE_KEYS = 20_000
 /** An event takes about this much besides data and meta. */
-const BESIDES_BYTES = 150
+const OTHER_BYTES = 150
 /** How often the manifest names what was added: what a run that ends in between has to do again. */
 const NAMED_EVERY_MS = 30_000
-
 /** A file that no manifest names may be of a run that goes on; after so long it is not. */
 const LEFT_MS = DAY_MS
 
@@ -68,33 +68,27 @@ interface Begun {
  * `backup_unreachable`, `backup_damaged`
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
-  const { rows, now, signal } = options
+  const { rows, now, signal, segmentBytes = SEGMENT_BYTES } = options
   const head = rows.head()
   let begun = await begin(options)
   const before = begun.manifest.segments.length
   let namedAt = now()
   for (let from = begun.manifest.head; from < head; from = begun.manifest.head) {
     if (signal.aborted) break
-    const taken = takeSegment(options, from, head)
-    assert(taken.first === from + 1, 'segments of a backup join without a hole', taken.first)
-    assert(taken.last >= taken.first && taken.last <= head, 'a segment of a backup advances', taken.last)
+    const taken = segmentOf(rows.page, [from, head], segmentBytes, PAGE_ROWS)
+    assert(taken.last > from && taken.last <= head, 'a segment of a backup advances', taken.last)
     begun = { ...begun, manifest: await addSegment(options, begun.manifest, taken) }
     options.onProgress({ position: taken.last, head })
-    if (now() - namedAt > NAMED_EVERY_MS) {
-      begun = await writeManifest(options, begun)
-      namedAt = now()
-    }
+    if (now() - namedAt <= NAMED_EVERY_MS) continue
+    begun = await writeManifest(options, begun)
+    namedAt = now()
   }
   const { manifest } = await writeManifest(options, begun)
   assert(signal.aborted || manifest.head >= head, 'a backup goes as far as the log did', manifest.head)
-  await removeLeft(options, manifest)
+  const unremoved = await removeLeft(options, manifest).then(() => undefined, reasonOf)
   const segments = manifest.segments.slice(before)
-  return {
-    manifest,
-    segments: segments.length,
-    events: segments.reduce((sum, { events }) => sum + events, 0),
-    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
-  }
+  const sum = (of: 'events' | 'bytes'): number => segments.reduce((all, segment) => all + segment[of], 0)
+  return { manifest, segments: segments.length, events: sum('events'), bytes: sum('bytes'), unremoved }
 }
 
 /** The manifest that is there already, or the beginning of a new one. */
@@ -102,102 +96,117 @@ async function begin({ rows, storage, key, now }: BackupOptions): Promise<Begun>
   const first = rows.find(STORE_IDENTITY_STREAM, 0)
   const identity = first && decodeEvent(recordedOf(first))
   if (first === undefined || identity?.type !== 'LogBegun')
-    throw new ServiceError('store_mismatch', {
-      message: 'the log is empty, or its first event is not one of this service',
-    })
+    throw mismatch('the log is empty, or its first event is not one of this service')
   const logId = first[5]
   const stored = await storage.get(MANIFEST_NAME)
   if (stored === undefined) {
     const { market } = identity.data
     const takenAt = new Date(now()).toISOString()
-    const manifest: Manifest = { format: 2, logId, market, head: 0, segments: [], keys: null, takenAt }
+    const manifest: Manifest = { format: 3, logId, market, head: 0, segments: [], keys: [], takenAt }
     return { manifest, version: undefined }
   }
   const manifest = parseManifest(stored.body.toString('utf8'), key)
-  requireSameLog(manifest, logId, storage.description)
+  if (manifest.logId !== logId)
+    throw mismatch(
+      `${storage.description} holds the backup of another log (${manifest.logId}, and this one is ${logId})`,
+      'Give each log an address of its own.',
+    )
   const last = manifest.segments.at(-1)
   const there = last && rows.at(last.last)
-  if (last !== undefined && there?.[5] !== last.lastId) {
-    throw new ServiceError('store_mismatch', {
-      message: `the log was set back: the backup in ${storage.description} goes up to position ${last.last}, and what stands there now is ${there === undefined ? 'nothing' : 'another event'}`,
-      nextStep: 'Begin a new backup at another address; keep this one as long as you may need what is in it.',
-    })
-  }
+  if (last !== undefined && there?.[5] !== last.lastId)
+    throw mismatch(
+      `the log was set back: the backup in ${storage.description} goes up to position ${last.last}, and what stands there now is ${there === undefined ? 'nothing' : 'another event'}`,
+      'Begin a new backup at another address; keep this one as long as you may need what is in it.',
+    )
   return { manifest, version: stored.version }
 }
 
-interface TakenSegment {
+const mismatch = (message: string, nextStep?: string): ServiceError =>
+  new ServiceError('store_mismatch', { message, ...(nextStep !== undefined && { nextStep }) })
+
+interface TakenRows {
   readonly rows: readonly StoredRow[]
   readonly first: number
   readonly last: number
 }
 
-function takeSegment(
-  { rows, segmentBytes = SEGMENT_BYTES }: BackupOptions,
-  after: number,
-  head: number,
-): TakenSegment {
-  const taken: StoredRow[] = []
+/** The rows after a position that make up a segment; it covers what lies behind the last of them, too. */
+function segmentOf(
+  page: StoredRows['page'],
+  [after, head]: readonly [number, number],
+  mostBytes: number,
+  pageRows: number,
+): TakenRows {
+  const rows: StoredRow[] = []
   let bytes = 0
   let last = after
-  while (bytes < segmentBytes && last < head) {
-    const page = rows.page(last, head, PAGE_ROWS)
-    for (const row of page) {
-      taken.push(row)
+  while (bytes < mostBytes && last < head) {
+    const found = page(last, head, pageRows)
+    for (const row of found) {
+      rows.push(row)
       last = row[0]
-      bytes += row[7].length + row[8].length + BESIDES_BYTES
-      if (bytes >= segmentBytes) break
+      bytes += row[7].length + row[8].length + OTHER_BYTES
+      if (bytes >= mostBytes) break
     }
-    // Behind the last page there may be keys, which are covered too.
-    if (page.length < PAGE_ROWS && bytes < segmentBytes) last = head
+    if (found.length < pageRows && bytes < mostBytes) last = head
   }
-  return { rows: taken, first: after + 1, last }
+  return { rows, first: after + 1, last }
 }
 
 async function addSegment(
   { rows, storage }: BackupOptions,
   manifest: Manifest,
-  taken: TakenSegment,
+  { rows: taken, first, last }: TakenRows,
 ): Promise<Manifest> {
-  const newest = rows.at(taken.last)
-  if (newest === undefined) throw gone(taken.last)
-  const packed = packSegment(textOf(taken.rows))
-  const { sha256, bytes } = packed
-  assert(
-    taken.rows.every(([position]) => position >= taken.first && position <= taken.last),
-    'a segment holds the events it names',
-    taken.first,
+  const newest = rows.at(last)
+  if (newest === undefined)
+    throw new ServiceError('store_unavailable', {
+      message: `position ${last} of the log is gone while it is read`,
+    })
+  const isWithin = taken.every(([position]) => position >= first && position <= last)
+  assert(isWithin, 'a segment holds the events it names', first)
+  const range = [first, last].map((at) => String(at).padStart(12, '0')).join('-')
+  const { sha256, bytes, name } = await putChecked(
+    storage,
+    taken,
+    (hash) => `log/${range}-${hash.slice(0, 16)}.zst`,
   )
-  const range = [taken.first, taken.last].map((at) => String(at).padStart(12, '0')).join('-')
-  const name = `log/${range}-${sha256.slice(0, 16)}.zst`
-  await putChecked(storage, name, packed)
   const hash = chained(hashOf(manifest), sha256)
-  const { first, last } = taken
-  const entry = { name, first, last, events: taken.rows.length, bytes, sha256, hash }
-  return {
-    ...manifest,
-    head: last,
-    segments: [...manifest.segments, { ...entry, lastId: newest[5], lastAt: newest[6] }],
-  }
+  const entry = { name, first, last, events: taken.length, bytes, sha256, hash }
+  const segments = [...manifest.segments, { ...entry, lastId: newest[5], lastAt: newest[6] }]
+  return { ...manifest, head: last, segments }
 }
 
 /** The keys of subjects as they are now: those that were erased are blank in the log, and so they are here. */
-async function addKeys({ rows, storage }: BackupOptions, manifest: Manifest): Promise<Manifest> {
-  const keys = rows.keys(0, manifest.head, Number.MAX_SAFE_INTEGER)
-  const counted = manifest.segments.reduce((sum, { events }) => sum + events, keys.length)
-  assert(counted === manifest.head, 'a backup has as many events as the log', counted)
-  const packed = packSegment(textOf(keys))
-  const { sha256 } = packed
-  const name = `keys/${sha256}.zst`
-  if (manifest.keys?.name !== name) await putChecked(storage, name, packed)
-  return { ...manifest, keys: { name, events: keys.length, upTo: manifest.head, sha256 } }
+async function addKeys(
+  { rows, storage, segmentBytes = SEGMENT_BYTES }: BackupOptions,
+  manifest: Manifest,
+): Promise<Manifest> {
+  const { head } = manifest
+  const known = new Map(manifest.keys.map((entry) => [entry.sha256, entry]))
+  const keys: Manifest['keys'] = []
+  for (let from = 0; from < head; ) {
+    const taken = segmentOf(rows.keys, [from, head], segmentBytes, PAGE_KEYS)
+    from = taken.last
+    if (taken.rows.length === 0) continue
+    const { sha256, name } = await putChecked(storage, taken.rows, (hash) => `keys/${hash}.zst`, known)
+    keys.push({ name, events: taken.rows.length, sha256 })
+  }
+  const counted = [...manifest.segments, ...keys].reduce((sum, { events }) => sum + events, 0)
+  assert(counted === head, 'a backup has as many events as the log', counted)
+  return { ...manifest, keys }
 }
 
+/** Writes rows, unless they are known to be there, and reads them back. */
 async function putChecked(
   storage: BackupStorage,
-  name: string,
-  { body, sha256 }: { readonly body: Uint8Array; readonly sha256: string },
-): Promise<void> {
+  rows: readonly StoredRow[],
+  nameOf: (sha256: string) => string,
+  known?: ReadonlyMap<string, unknown>,
+) {
+  const { body, sha256, bytes } = packSegment(textOf(rows))
+  const name = nameOf(sha256)
+  if (known?.has(sha256) === true) return { name, sha256, bytes }
   await storage.put(name, body)
   const read = await storage.get(name)
   if (read === undefined)
@@ -205,6 +214,7 @@ async function putChecked(
       message: `${storage.description}: ${name} was written and is not there`,
     })
   unpackSegment(read.body, { name, sha256 })
+  return { name, sha256, bytes }
 }
 
 async function writeManifest(options: BackupOptions, { manifest, version }: Begun): Promise<Begun> {
@@ -212,23 +222,18 @@ async function writeManifest(options: BackupOptions, { manifest, version }: Begu
   const named = { ...(await addKeys(options, manifest)), takenAt: new Date(now()).toISOString() }
   const written = await storage.replace(MANIFEST_NAME, Buffer.from(signedText(named, key)), version)
   // The keys before may hold some that were erased since.
-  const former = manifest.keys?.name
-  if (former !== undefined && former !== named.keys?.name) await storage.remove(former)
+  const kept = new Set(named.keys.map(({ name }) => name))
+  for (const { name } of manifest.keys) if (!kept.has(name)) await storage.remove(name)
   return { manifest: named, version: written }
 }
 
 /** Removes files of runs that ended before the manifest named them. */
 async function removeLeft({ storage, now }: BackupOptions, { keys, segments }: Manifest): Promise<void> {
-  const named = new Set([keys?.name, ...segments.map(({ name: segment }) => segment)])
+  const named = new Set([...keys, ...segments].map(({ name }) => name))
   for (const prefix of ['keys/', 'log/'])
     for (const { name, at } of await storage.list(prefix))
       if (!named.has(name) && now() - at > LEFT_MS) await storage.remove(name)
 }
-
-const gone = (position: number): ServiceError =>
-  new ServiceError('store_unavailable', {
-    message: `position ${position} of the log is gone while it is read`,
-  })
 
 export function recordedOf(row: StoredRow): RecordedEvent {
   const { data, meta, ...place } = eventOf(row)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { appendKey, appendSome, beginLog, eventsOf, readWhole } from '../backup/testing/made-log.fixture.ts'
 import { openEmbeddedStore } from '../embedded/embedded-store.ts'
@@ -60,7 +61,7 @@ async function makeLog(): Promise<{ kept: string; erased: string }> {
   const caused = { ...meta, causationId: 'a cause' }
   for (const startAfter of ['start', '5', '5!', '122']) {
     const event = { id: randomUUID(), type: 'MadeUp', schema: 1, data: { ...data, startAfter }, meta: caused }
-    await store.append('delivery-made', [event], { expected: 'any' })
+    await appendNext(store, 'delivery-made', [event])
   }
   await appendSome(store, 10)
   await store.erase(erased)

@@ -1,5 +1,5 @@
 import type { Position } from '../../../contracts/position.ts'
-import type { EncodedEvent } from '../encode-append.ts'
+import type { EncodedEvent } from '../validate-append.ts'
 
 /** Streams whose events name positions of the log, and the members that hold them. */
 const WITH_POSITIONS = ['delivery-', 'subscription-'] as const

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { encodeAppend } from '../encode-append.ts'
 import { anEvent } from '../event-store.contract.ts'
+import { validateAppend } from '../validate-append.ts'
 import { AppendQueue } from './append-queue.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
@@ -10,7 +10,6 @@ test('a commit is under way before readers of the one before are woken', async (
   let commits = 0
   const queue = new AppendQueue(
     {
-      hasEnded: false,
       async commit(batch) {
         seen.push(`commit ${++commits} of ${batch.length}`)
         const outcome: AppendOutcome = { revision: commits, position: commits, at: '' }
@@ -24,7 +23,7 @@ test('a commit is under way before readers of the one before are woken', async (
   )
   const append = async (): Promise<void> => {
     const events = [anEvent()]
-    await queue.push(encodeAppend('s', events, 'any'), events)
+    await queue.push(validateAppend('s', events, 'no-stream'), events)
     seen.push('answered')
   }
   const appendTwice = async (): Promise<void> => {
@@ -53,7 +52,6 @@ function heldQueue() {
   let position = 0
   const queue = new AppendQueue(
     {
-      hasEnded: false,
       commit(batch) {
         seen.push(`commit of ${batch.length}`)
         held.push(Promise.withResolvers<AppendOutcome[]>())
@@ -68,7 +66,7 @@ function heldQueue() {
   async function push(name: string, count: number): Promise<void> {
     const appends = Array.from({ length: count }, async () => {
       const events = [anEvent()]
-      await queue.push(encodeAppend('s', events, 'any'), events)
+      await queue.push(validateAppend('s', events, 'no-stream'), events)
     })
     const ended = await Promise.allSettled(appends)
     seen.push(`${name}: ${[...new Set(ended.map(({ status }) => status))].join(' and ')}`)

@@ -2,28 +2,25 @@ import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult } from '../event-store.ts'
+import type { EncodedAppend } from '../validate-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 import type { Writer } from './writer.ts'
 
-/** An append, and its events as they were given, of which it holds the texts. */
-interface Given {
+/** So many events are not kept waiting for others: a commit of them begins while requests are still being read. */
+const ENOUGH = 24
+/** While one commit waits for the disk, or its outcome for this thread, the writer has the next one. */
+const COMMITS_AT_ONCE = 2
+
+/** An append, and its events as they were passed in, of which it holds the texts. */
+interface Waiting extends PromiseWithResolvers<AppendResult> {
   readonly append: EncodedAppend
   readonly events: readonly NewEvent[]
 }
 
-/** So many events are not kept waiting for others: a commit of them begins while requests are still being read. */
-const ENOUGH = 24
-
-/** While one commit waits for the disk, or its outcome for this thread, the writer has the next one. */
-const COMMITS_AT_ONCE = 2
-
-interface Waiting extends PromiseWithResolvers<AppendResult>, Given {}
-
 /** The appends of a commit that is durable, and what became of each. */
 export interface Committed {
-  readonly batch: readonly Given[]
+  readonly batch: readonly Pick<Waiting, 'append' | 'events'>[]
   readonly outcomes: readonly AppendOutcome[]
 }
 
@@ -56,6 +53,7 @@ export class AppendQueue {
     return this.#pending().length
   }
 
+  /** @throws ServiceError `store_unavailable` if too many wait already */
   push(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
     const { length } = this.#waiting
     if (length >= LIMITS.appendQueue)
@@ -81,10 +79,10 @@ export class AppendQueue {
   /** Hands over to the writer what waits, if anything does and it is free, or enough for a second commit. */
   #begin(): void {
     if (this.#underWay.size >= (this.#waitingEvents >= ENOUGH ? COMMITS_AT_ONCE : 1)) return
-    const batch = takeBatch(this.#waiting)
+    const batch = firstBatch(this.#waiting)
     if (batch.length === 0) return
     this.#waiting = this.#waiting.slice(batch.length)
-    this.#waitingEvents -= eventsOf(batch)
+    this.#waitingEvents -= batch.reduce((sum, { events }) => sum + events.length, 0)
     this.#underWay.add(batch)
     void this.#commit(batch)
   }
@@ -95,10 +93,8 @@ export class AppendQueue {
     try {
       assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
       const at = new Date(this.#now()).toISOString()
-      outcomes = await this.#writer.commit(
-        batch.map(({ append }) => append),
-        at,
-      )
+      const appends = batch.map(({ append }) => append)
+      outcomes = await this.#writer.commit(appends, at)
     } catch (error) {
       failure = error
     }
@@ -117,7 +113,7 @@ export class AppendQueue {
   }
 }
 
-function takeBatch(waiting: readonly Waiting[]): Waiting[] {
+function firstBatch(waiting: readonly Waiting[]): Waiting[] {
   let bytes = 0
   let count = 0
   for (const { append } of waiting) {
@@ -138,6 +134,3 @@ function settle(entry: Waiting, outcome: AppendOutcome | undefined): void {
     entry.resolve({ revision, position: String(position), replayed: at === undefined })
   }
 }
-
-const eventsOf = (batch: readonly Given[]): number =>
-  batch.reduce((sum, { append }) => sum + append.events.length, 0)

@@ -6,12 +6,10 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
-import { isErasedData } from './erase-stream.ts'
-import { sumOf } from './row-sum.ts'
 import { INSERT_EVENT, prepareBuild, prepareIndexes } from './schema.ts'
-import type { StoredRow } from './stored-row.ts'
+import { isErasedData, type StoredRow, sumOf } from './stored-row.ts'
 
-/** A log file that is made anew from rows, beside the place where it is to stand. */
+/** A log file that is made anew from rows, beside its later name. */
 export type LogBuild = ReturnType<typeof buildLog>
 
 /**
@@ -20,11 +18,27 @@ export type LogBuild = ReturnType<typeof buildLog>
  */
 export function buildLog(target: string) {
   const file = `${target}.unfinished`
-  removeAll(file)
+  const removeAll = (): void =>
+    ['', '-journal', '-wal', '-shm'].forEach((suffix) => rmSync(`${file}${suffix}`, { force: true }))
+  function attempt<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      const isFull = sqliteCode(error) === SQLITE.full
+      throw new ServiceError(isFull ? 'store_full' : 'store_unavailable', {
+        message: `${file} cannot ${isFull ? 'grow' : 'be written'}: ${reasonOf(error)}`,
+        ...(isFull && {
+          nextStep: 'Free space on that disk, or name a folder on another one, and begin again.',
+        }),
+        cause: error,
+      })
+    }
+  }
+  removeAll()
   makePrivate(file)
   const db = new DatabaseSync(file)
   let newest = 0
-  const insert = attempt(file, () => {
+  const insert = attempt(() => {
     prepareBuild(db)
     db.exec('BEGIN')
     return db.prepare(INSERT_EVENT)
@@ -34,22 +48,22 @@ export function buildLog(target: string) {
     file,
     /** Rows in the order of their positions. */
     insert: (rows: readonly StoredRow[]): void =>
-      attempt(file, () => {
+      attempt(() => {
         for (const row of rows) {
           assert(row[0] > newest, 'a log is built in the order of its positions', row[0])
           newest = row[0]
           insert.run(...row, isErasedData(row[7]) ? null : sumOf(row))
         }
       }),
-    /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
+    /** Adds the indexes, which also tells whether a revision or an id is there twice. Afterwards it can be read. */
     index: () =>
-      attempt(file, () => {
+      attempt(() => {
         db.exec('COMMIT')
         prepareIndexes(db)
       }),
-    /** Puts it in its place, durable. */
+    /** Gives it its name, durable. */
     finish() {
-      attempt(file, () => db.close())
+      attempt(() => db.close())
       syncPath(file)
       renameSync(file, target)
       syncPath(dirname(target))
@@ -58,29 +72,7 @@ export function buildLog(target: string) {
     discard() {
       if (!db.isOpen) return
       db.close()
-      removeAll(file)
+      removeAll()
     },
   }
-}
-
-function attempt<Result>(file: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (sqliteCode(error) === SQLITE.full) {
-      throw new ServiceError('store_full', {
-        message: `${file} cannot grow: ${reasonOf(error)}`,
-        nextStep: 'Free space on that disk, or name a folder on another one, and begin again.',
-        cause: error,
-      })
-    }
-    throw new ServiceError('store_unavailable', {
-      message: `${file} cannot be written: ${reasonOf(error)}`,
-      cause: error,
-    })
-  }
-}
-
-function removeAll(file: string): void {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
 }

@@ -1,14 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { EVENTS, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout, WAITS_FOR_OTHERS } from './schema.ts'
+import { EVENTS, type SummedRow, sound } from './stored-row.ts'
 
 /** Faults that are named. */
 const MOST_NAMED = 8
 
 /**
- * Reads a whole log beside its service: every checksum, every position, and SQLite's own check of its pages and indexes.
- * @returns the number of events @throws ServiceError `log_damaged`
+ * Reads a whole log while its service may run: every checksum, every position, and SQLite's own check of its pages and
+ * indexes. @returns the number of events @throws ServiceError `log_damaged`
  */
 export function checkLog(file: string): number {
   const db = new DatabaseSync(file, { readOnly: true })

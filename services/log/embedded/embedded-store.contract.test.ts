@@ -16,9 +16,6 @@ function faultyWriter(): { start: (options: WriterOptions) => Promise<Writer>; f
   const start = async (options: WriterOptions): Promise<Writer> => {
     const writer = await startWriter(options)
     return {
-      get hasEnded() {
-        return writer.hasEnded
-      },
       async commit(batch, at) {
         if (armed === 'before') throw lose()
         const outcomes = await writer.commit(batch, at)

@@ -10,9 +10,10 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
-import { encodeAppend } from '../encode-append.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore, SubscriptionItem } from '../event-store.ts'
+import { validateAppend } from '../validate-append.ts'
 import type { Committed } from './append-queue.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 import { LogReader } from './log-reader.ts'
@@ -111,7 +112,9 @@ describe('a full disk', () => {
   })
 
   test('refuses what does not fit, keeps all that was acknowledged, and resumes when there is room', async () => {
-    const store = await open({ writer: (given) => startWriter({ ...given, maxPages: 60 }) })
+    let now = 0
+    const writer: typeof startWriter = (given) => startWriter({ ...given, maxPages: 60 })
+    const store = await open({ writer, now: () => now })
     const kept: string[] = []
     let refused: string | undefined
     for (let n = 0; refused === undefined; n++) {
@@ -124,6 +127,9 @@ describe('a full disk', () => {
     expect(refused).toBe('store_full')
     expect(kept.length).toBeGreaterThan(10)
     expect(await store.health()).toMatchObject({ ok: false })
+    // Nobody is sent to a store that is not well, so that no append would show that it is again.
+    now += 31_000
+    expect(await store.health()).toMatchObject({ ok: true })
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual(kept)
     await store.close()
 
@@ -143,7 +149,6 @@ describe('the queue', () => {
       writer: async (options) => {
         const writer = await startWriter(options)
         return {
-          hasEnded: false,
           async commit(batch, at) {
             await gate.promise
             return writer.commit(batch, at)
@@ -154,9 +159,11 @@ describe('the queue', () => {
       },
     })
     const appends = Array.from({ length: LIMITS.appendQueue + 51 }, (_, n) =>
-      codeOf(store.append(`s-${n}`, [anEvent()], { expected: 'any' })),
+      codeOf(store.append(`s-${n}`, [anEvent()], { expected: 'no-stream' })),
     )
     await expect(Promise.race([appends.at(-1), appends[0]])).resolves.toBe('store_unavailable')
+    // An overload is no fault of the store.
+    expect(await store.health()).toMatchObject({ ok: true })
     gate.resolve()
     const outcomes = await Promise.all(appends)
     // Besides those that wait, two commits of 24 are with the writer.
@@ -210,7 +217,7 @@ describe('who follows the log', () => {
     const events = Array.from({ length: 5 }, () => anEvent({ text: 'é', nested: { list: [1, null] } }))
     const [first, second, third, ...together] = events as [NewEvent, NewEvent, NewEvent, ...NewEvent[]]
     // Nothing is kept while nobody follows.
-    for (let n = 0; n < 70; n++) await store.append('s-0', [anEvent()], { expected: 'any' })
+    for (let n = 0; n < 70; n++) await appendNext(store, 's-0', [anEvent()])
     await store.append('s-1', [first], { expected: 'no-stream' })
     const followed = (await eventsOf(items, 71)).slice(70)
     const outcomes = await Promise.all(
@@ -240,9 +247,9 @@ describe('who follows the log', () => {
     const reader = new LogReader(join(directory, 'events.db'))
     const append = async (): Promise<Committed & { position: string }> => {
       const events = [anEvent()]
-      const { revision, position } = await store.append('s-1', events, { expected: 'any' })
+      const { revision, position } = await appendNext(store, 's-1', events)
       const at = new Date().toISOString()
-      const batch = [{ append: encodeAppend('s-1', events, 'any'), events }]
+      const batch = [{ append: validateAppend('s-1', events, 'no-stream'), events }]
       return { batch, outcomes: [{ revision, position: Number(position), at }], position }
     }
     const first = await append()
@@ -280,15 +287,15 @@ describe('a clock that steps back', () => {
     const at = async (store: EventStore) =>
       (await collect(store.readAll())).map((event) => Date.parse(event.at))
     const first = await open({ now: () => now })
-    await first.append('s-1', [anEvent()], { expected: 'any' })
+    await appendNext(first, 's-1', [anEvent()])
     now = 1_000
-    await first.append('s-1', [anEvent()], { expected: 'any' })
+    await appendNext(first, 's-1', [anEvent()])
     expect(await at(first)).toEqual([5_000, 5_000])
     await first.close()
     const second = await open({ now: () => now })
-    await second.append('s-1', [anEvent()], { expected: 'any' })
+    await appendNext(second, 's-1', [anEvent()])
     now = 6_000
-    await second.append('s-1', [anEvent()], { expected: 'any' })
+    await appendNext(second, 's-1', [anEvent()])
     expect(await at(second)).toEqual([5_000, 5_000, 5_000, 6_000])
     await second.close()
   })

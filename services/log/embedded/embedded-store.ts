@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
+import { type ErrorCode, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LogEndLost } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Position } from '../../../contracts/position.ts'
@@ -9,13 +8,12 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, StoreHealth } from '../event-store.ts'
+import type { EventStore, ExpectedRevision } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
+import { requireErasable, validateAppend } from '../validate-append.ts'
 import { AppendQueue } from './append-queue.ts'
-import { keepWriterRunning } from './keep-writer-running.ts'
+import { type LostEnd, requireWholeLog } from './log-end.ts'
 import { LogReader } from './log-reader.ts'
-import { type LostEnd, requireWholeLog } from './require-whole-log.ts'
 import { requireLayoutOf } from './schema.ts'
 import { startWriter, type Writer } from './writer.ts'
 
@@ -34,7 +32,7 @@ export const logFile = (directory: string): string => join(directory, 'events.db
 /**
  * The log in one SQLite file, for one process: durable to the disk before any append is answered, with group commit in a
  * writer thread. Nothing else needs to be installed. @throws ServiceError `store_locked`, `store_unavailable`;
- * `log_end_lost`, `store_mismatch` where the log is not whole, or gone
+ * `log_end_lost`, `store_mismatch` if the log is not whole, or gone
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
   const { directory, now, acceptLostEnd, writer: start = startWriter } = options
@@ -45,8 +43,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   try {
     const lost = requireWholeLog(file, acceptLostEnd?.position)
     makePrivate(file)
-    const writer = await keepWriterRunning(() => start({ file }))
-    const store = storeOver(new EmbeddedLog(file, writer, now, lock))
+    const store = storeOver(file, await start({ file }), now, lock)
     if (lost !== undefined && acceptLostEnd !== undefined) await recordLoss(store, lost, acceptLostEnd.id)
     return store
   } catch (error) {
@@ -57,127 +54,117 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
 
 /** Appends the first event after what is left: readers of the log see that it is not whole. */
 async function recordLoss(store: EventStore, { endsAt, noted, damage }: LostEnd, id: string): Promise<void> {
-  const data = { endsAt, notedPosition: noted?.position ?? null, damage }
+  const data = { endsAt, notedPosition: noted.position, damage }
   const event = newEvent(LogEndLost, { id, data, meta: { correlationId: id, actor: 'operator' } })
   try {
-    await store.append(STORE_LOSSES_STREAM, [event], { expected: 'any' })
+    let expected: ExpectedRevision = 'no-stream'
+    for await (const { revision } of store.read(STORE_LOSSES_STREAM, { direction: 'backwards', limit: 1 }))
+      expected = revision
+    await store.append(STORE_LOSSES_STREAM, [event], { expected })
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-/** The open file: its reader, its writer, and what is under way. */
-class EmbeddedLog {
-  readonly appended = createWakeSignal()
-  readonly closing = new AbortController()
-  readonly #writer: Writer
-  readonly #lock: FileLock
-  readonly #reader: LogReader
-  readonly #queue: AppendQueue
-  readonly #erasing = new Set<Promise<void>>()
-  #closed: Promise<void> | undefined
-  #lastFailure: unknown
+/** Failures of the store itself, as opposed to refusals of what was asked. */
+const STORE_FAILURES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'store_full',
+  'log_damaged',
+  'store_unavailable',
+  'append_unknown',
+])
+/** A failure is reported for so long unless an append succeeds: a store that nobody is sent to would never heal. */
+const REPORTED_MS = 30_000
 
-  constructor(file: string, writer: Writer, now: () => number, lock: FileLock) {
-    this.#writer = writer
-    this.#lock = lock
-    this.#reader = new LogReader(file)
-    this.#queue = new AppendQueue(writer, now, {
-      keep: (committed) => this.#reader.keep(committed),
-      wake: () => this.appended.notify(),
-    })
-  }
-
-  /** @throws ServiceError `store_unavailable` once it is closed */
-  get reader(): LogReader {
-    if (!this.closing.signal.aborted) return this.#reader
-    throw new ServiceError('store_unavailable', { message: 'the store is closed' })
-  }
-
-  async append(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
-    void this.reader
-    try {
-      const result = await this.#queue.push(append, events)
-      this.#lastFailure = undefined
-      return result
-    } catch (error) {
-      if (isStoreFailure(error)) this.#lastFailure = error
-      throw error
-    }
-  }
-
-  async erase(stream: string): Promise<void> {
-    const work = this.#writer.erase(stream)
-    this.#erasing.add(work)
-    try {
-      await work
-    } finally {
-      this.#erasing.delete(work)
-    }
-  }
-
-  async health(): Promise<StoreHealth> {
-    const adapter = 'embedded'
-    if (this.closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
-    const failure = this.#lastFailure instanceof Error ? this.#lastFailure.message : undefined
-    const detail =
-      failure ?? `${this.#reader.head()} is the newest position, ${this.#queue.length} appends waiting`
-    const { late } = this.#writer
-    return {
-      ok: failure === undefined,
-      adapter,
-      detail,
-      ...(late !== undefined && { late }),
-    }
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#end()
-    return this.#closed
-  }
-
-  async #end(): Promise<void> {
-    this.closing.abort()
-    await this.#queue.drain()
-    await Promise.allSettled(this.#erasing)
-    // The last connection to close folds the write-ahead log into the file; a reader cannot.
-    this.#reader.close()
-    await this.#writer.close()
-    this.#lock.release()
+/** The newest failure of the store itself, until an append succeeds or it is old. */
+function createFailureWatch(now: () => number) {
+  let failure: { readonly reason: string; readonly at: number } | undefined
+  return {
+    async see<Result>(appending: Promise<Result>): Promise<Result> {
+      try {
+        const result = await appending
+        failure = undefined
+        return result
+      } catch (error) {
+        if (isServiceError(error) && STORE_FAILURES.has(error.code))
+          failure = { reason: reasonOf(error), at: now() }
+        throw error
+      }
+    },
+    recent: (): string | undefined =>
+      failure !== undefined && Math.abs(now() - failure.at) < REPORTED_MS ? failure.reason : undefined,
   }
 }
 
-const storeOver = (log: EmbeddedLog): EventStore => ({
-  isExclusive: true,
-  append: async (stream, events, { expected }) => log.append(encodeAppend(stream, events, expected), events),
-  read: (stream, options) => log.reader.read(stream, options),
-  readAll: (options) => log.reader.readAll(options),
-  subscribe({ after, filter, signal }) {
-    const { reader, appended, closing } = log
-    const pages = {
-      readPage: (position: Position, limit: number) => reader.readPage(position, limit, filter),
-      head: () => reader.kept(),
-      appended,
-    }
-    const ending = AbortSignal.any([signal, closing.signal])
-    return followLog(after === 'end' ? reader.head() : after, pages, ending)
-  },
-  async erase(stream) {
-    requireErasable(stream)
-    void log.reader
-    await log.erase(stream)
-  },
-  head: async () => log.reader.head(),
-  streams: (prefix) => log.reader.streams(prefix),
-  health: () => log.health(),
-  close: () => log.close(),
-})
+function storeOver(file: string, writer: Writer, now: () => number, lock: FileLock): EventStore {
+  const appended = createWakeSignal()
+  const closing = new AbortController()
+  const open = new LogReader(file)
+  const queue = new AppendQueue(writer, now, {
+    keep: (committed) => open.keep(committed),
+    wake: () => appended.notify(),
+  })
+  const erasing = new Set<Promise<void>>()
+  let closed: Promise<void> | undefined
+  const failures = createFailureWatch(now)
 
-/** A failure of the store itself, as opposed to a refusal of what was asked. */
-const isStoreFailure = (error: unknown): boolean =>
-  error instanceof ServiceError &&
-  (error.code === 'store_full' ||
-    error.code === 'log_damaged' ||
-    error.code === 'store_unavailable' ||
-    error.code === 'append_unknown')
+  /** @throws ServiceError `store_unavailable` once it is closed */
+  function reader(): LogReader {
+    if (!closing.signal.aborted) return open
+    throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+  }
+  async function end(): Promise<void> {
+    closing.abort()
+    await queue.drain()
+    await Promise.allSettled(erasing)
+    // The last connection to close folds the write-ahead log into the file; a reader cannot.
+    open.close()
+    await writer.close()
+    lock.release()
+  }
+  return {
+    isExclusive: true,
+    async append(stream, events, { expected }) {
+      const append = validateAppend(stream, events, expected)
+      reader()
+      // An overload is none of the store's own failures.
+      const appending = queue.push(append, events)
+      return failures.see(appending)
+    },
+    read: (stream, options) => reader().read(stream, options),
+    readAll: (options) => reader().readAll(options),
+    subscribe({ after, filter, signal }) {
+      const pages = {
+        readPage: (position: Position, limit: number) => reader().readPage(position, limit, filter),
+        head: () => reader().kept(),
+        appended,
+      }
+      const ending = AbortSignal.any([signal, closing.signal])
+      return followLog(after === 'end' ? reader().head() : after, pages, ending)
+    },
+    async erase(stream) {
+      requireErasable(stream)
+      reader()
+      const work = writer.erase(stream)
+      erasing.add(work)
+      try {
+        await work
+      } finally {
+        erasing.delete(work)
+      }
+    },
+    head: async () => reader().head(),
+    streams: (prefix) => reader().streams(prefix),
+    async health() {
+      const adapter = 'embedded'
+      if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
+      const failure = failures.recent()
+      if (failure !== undefined) return { ok: false, adapter, detail: failure }
+      const detail = `${open.head()} is the newest position, ${queue.length} appends waiting`
+      const { late } = writer
+      return { ok: true, adapter, detail, ...(late !== undefined && { late }) }
+    },
+    close: () => (closed ??= end()),
+  }
+}

@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { appendNext } from '../../../testing/append-next.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
+import { eraseStream } from './erase-stream.ts'
+import { prepareWriter } from './schema.ts'
 
 let directory: string
 beforeEach(() => {
@@ -25,7 +28,7 @@ test('no file of the store holds a byte of what was erased, while it runs and af
   for (let n = 0; n < count; n++) {
     const secret = anEvent({ wrappedKey: wrappedKey(n) }, 'SubjectKeyCreated')
     await store.append(`subject-${n}.0`, [secret], { expected: 'no-stream' })
-    await store.append('s-1', [anEvent({ filler: 'x'.repeat(n * 17) })], { expected: 'any' })
+    await appendNext(store, 's-1', [anEvent({ filler: 'x'.repeat(n * 17) })])
   }
   expect(filesWith(wrappedKey(7))).not.toEqual([])
 
@@ -34,7 +37,7 @@ test('no file of the store holds a byte of what was erased, while it runs and af
     await store.erase(`subject-${n}.0`)
     expect(filesWith(wrappedKey(n)), `key ${n}`).toEqual([])
   }
-  await store.append('s-1', [anEvent()], { expected: 'any' })
+  await appendNext(store, 's-1', [anEvent()])
   await store.close()
   for (let n = 0; n < count; n++) {
     expect(filesWith(wrappedKey(n)), `key ${n}`).toEqual(n % 3 === 0 ? ['events.db'] : [])
@@ -53,4 +56,15 @@ test('a write-ahead log that is in use is told, and trying again finishes the wo
   await store.erase('subject-1.0')
   expect(filesWith(wrappedKey(1))).toEqual([])
   await store.close()
+})
+
+test('a checkpoint that fails leaves the writer as patient with other connections as before', () => {
+  const db = new DatabaseSync(join(directory, 'events.db'))
+  prepareWriter(db)
+  // SQLite refuses a checkpoint within a transaction.
+  db.exec('BEGIN IMMEDIATE')
+  expect(eraseStream(db, 'subject-1.0')).toMatchObject({ code: 'store_unavailable' })
+  db.exec('ROLLBACK')
+  expect(db.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 10_000 })
+  db.close()
 })

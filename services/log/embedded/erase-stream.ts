@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AppendRefusal } from '../decide-append.ts'
 import { WAITS_FOR_OTHERS } from './schema.ts'
-import { refusalOf } from './sqlite-refusal.ts'
+import { refusalOf } from './sqlite-errors.ts'
+import { isErasedData } from './stored-row.ts'
 
 /**
  * Data and meta of an erased event are blanks, as many as there were bytes: a cell of the same size is written
@@ -12,10 +13,7 @@ const ERASE = `
   WHERE stream = ?`
 
 /** How long the log may stay in use before the erasing has to be repeated; appends wait meanwhile. */
-const READERS_MS = 250
-
-/** Whether an event's data is what erasing leaves. */
-export const isErasedData = (data: string): boolean => data.startsWith(' ')
+const WAITS_FOR_READERS = 'PRAGMA busy_timeout = 250'
 
 export const isStreamErased = (db: DatabaseSync, stream: string): boolean => {
   const first = db.prepare('SELECT data FROM event WHERE stream = ? LIMIT 1').get(stream)
@@ -30,9 +28,8 @@ export function eraseStream(db: DatabaseSync, stream: string): AppendRefusal | u
   try {
     db.prepare(ERASE).run(stream)
     // A read of another thread that is under way is over in no time.
-    db.exec(`PRAGMA busy_timeout = ${READERS_MS}`)
+    db.exec(WAITS_FOR_READERS)
     const checkpoint = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { readonly busy: number }
-    db.exec(WAITS_FOR_OTHERS)
     if (checkpoint.busy === 0) return undefined
     return {
       code: 'store_unavailable',
@@ -40,5 +37,7 @@ export function eraseStream(db: DatabaseSync, stream: string): AppendRefusal | u
     }
   } catch (error) {
     return refusalOf(error, false)
+  } finally {
+    db.exec(WAITS_FOR_OTHERS)
   }
 }

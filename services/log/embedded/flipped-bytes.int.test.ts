@@ -6,13 +6,14 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
-import { encodeAppend } from '../encode-append.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import type { EventStore } from '../event-store.ts'
+import { validateAppend } from '../validate-append.ts'
 import { checkLog } from './check-log.ts'
 import { createBatchCommitter } from './commit-batch.ts'
 import { logFile, openEmbeddedStore } from './embedded-store.ts'
+import { requireWholeLog } from './log-end.ts'
 import { LogReader } from './log-reader.ts'
-import { requireWholeLog } from './require-whole-log.ts'
 import { prepareWriter } from './schema.ts'
 
 /** Flips of each kind of page; `FLIPS=300` tries more. */
@@ -144,8 +145,19 @@ async function staysRight(file: string, written: string): Promise<boolean> {
   try {
     prepareWriter(db)
     const committer = createBatchCommitter(db, () => undefined)
+    const heads = Array.from({ length: 5 }, (_, coin) =>
+      Number(
+        db
+          .prepare('SELECT max(revision) AS head FROM event WHERE stream = ?')
+          .get(`verdict-SIM.C${coin}.1m`)?.['head'] ?? 0,
+      ),
+    )
     const batch = Array.from({ length: 60 }, (_, index) =>
-      encodeAppend(`verdict-SIM.C${index % 5}.1m`, [madeUp({ late: 'x'.repeat(index * 40) })], 'any'),
+      validateAppend(
+        `verdict-SIM.C${index % 5}.1m`,
+        [madeUp({ late: 'x'.repeat(index * 40) })],
+        (heads[index % 5] ?? 0) + Math.floor(index / 5),
+      ),
     )
     committer.commit(batch, new Date().toISOString())
   } finally {
@@ -171,8 +183,14 @@ const madeUp = (data: NewEvent['data'], type = 'VerdictRecorded'): NewEvent => (
 async function appendSeries(store: EventStore, count: number, keysEvery = Infinity): Promise<void> {
   // They are committed in the order in which they are asked for, many at once.
   const appends: Promise<unknown>[] = []
-  const append = (stream: string, event: NewEvent): unknown =>
-    appends.push(store.append(stream, [event], { expected: 'any' }))
+  const heads = new Map<string, number>()
+  for await (const { stream, revision } of store.readAll()) heads.set(stream, revision)
+  for await (const { stream, revision } of store.read('subject-3.0')) heads.set(stream, revision)
+  const append = (stream: string, event: NewEvent): void => {
+    const head = heads.get(stream) ?? -1
+    heads.set(stream, head + 1)
+    appends.push(store.append(stream, [event], { expected: head === -1 ? 'no-stream' : head }))
+  }
   for (let made = 0; made < count; made++) {
     const text = `a\ttab, a\nline and ünïcödé ${made} ${'x'.repeat((made * 37) % 900)}`
     const name = `SIM.C${made % 5}.1m`
@@ -191,7 +209,7 @@ async function aLog(name: string): Promise<string> {
   await appendSeries(store, 500, 50)
   for (const size of [9_000, 30_000]) {
     const large = [1, 2].map(() => madeUp({ text: 'y'.repeat(size) }, 'Large'))
-    await store.append('large', large, { expected: 'any' })
+    await appendNext(store, 'large', large)
   }
   await store.close()
   return directory

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { START } from '../../../contracts/position.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventFilter, EventStore } from '../event-store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
@@ -33,14 +34,13 @@ function follow(filter?: EventFilter) {
   }
 }
 
-const large = (stream: string) =>
-  store.append(stream, [anEvent({ text: 'x'.repeat(100_000) })], { expected: 'any' })
+const large = (stream: string) => appendNext(store, stream, [anEvent({ text: 'x'.repeat(100_000) })])
 
 test('those who follow the log get the same events, each parsed once', async () => {
   const [one, other] = [follow(), follow({ streamPrefixes: ['verdict-'] })]
-  await store.append('verdict-SIM.BTC.1h', [anEvent(), anEvent()], { expected: 'any' })
-  await store.append('subject-1', [anEvent()], { expected: 'any' })
-  await store.append('lease-1', [anEvent()], { expected: 'any' })
+  await appendNext(store, 'verdict-SIM.BTC.1h', [anEvent(), anEvent()])
+  await appendNext(store, 'subject-1', [anEvent()])
+  await appendNext(store, 'lease-1', [anEvent()])
   const [all, some] = [await one(3), await other(2)]
   expect(all.map(({ stream }) => stream)).toEqual(['verdict-SIM.BTC.1h', 'verdict-SIM.BTC.1h', 'lease-1'])
   expect(some[0]).toBe(all[0])

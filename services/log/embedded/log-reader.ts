@@ -10,12 +10,12 @@ import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
+import { LazyEvent } from '../lazy-event.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
-import { UnparsedEvent } from '../unparsed-event.ts'
 import type { Committed } from './append-queue.ts'
-import { isErasedData } from './erase-stream.ts'
-import { EVENTS, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
+import { reading } from './sqlite-errors.ts'
+import { EVENTS, isErasedData, type SummedRow, sound } from './stored-row.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -242,7 +242,7 @@ export class LogReader {
   }
 
   #recorded(row: Row, asText?: boolean): RecordedEvent {
-    if (asText === true) return new UnparsedEvent(row)
+    if (asText === true) return new LazyEvent(row)
     row.recorded ??= parsed(row)
     return row.recorded
   }

@@ -27,38 +27,33 @@ CREATE TABLE IF NOT EXISTS event (
 const INDEXES = `
 CREATE UNIQUE INDEX IF NOT EXISTS event_by_stream ON event (stream, revision);
 CREATE UNIQUE INDEX IF NOT EXISTS event_by_id ON event (id);
+PRAGMA user_version = ${LAYOUT};
 `
 
 export const INSERT_EVENT =
   'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta, sum) VALUES (?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT), ?, ?)'
 
 /**
- * Pages of the write-ahead log that are copied into the file together, 32 MiB. Appends to many streams change the same
- * pages of an index again and again, and each is copied once.
+ * Durable to the disk at every commit; the write-ahead log lets readers go on meanwhile. Its pages are copied into the
+ * file 32 MiB at a time: appends to many streams change the same pages of an index again and again, and each is copied
+ * once. What is deleted or moved within the file is written over with zeros: streams can be erased.
  */
-const PAGES_PER_CHECKPOINT = 4_000
-
-/**
- * Durable to the disk at every commit; the write-ahead log lets readers go on meanwhile. What is deleted or
- * moved within the file is written over with zeros: streams can be erased.
- */
-const DURABLE = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
-  PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
+const DURABLE =
+  'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000;'
 
 /**
  * Page size of new files. A commit of many streams writes a page of the index for each, and a page holds several events:
  * with pages of 4 KiB it takes a third more processor time and twice as many writes.
  */
-const PAGE_BYTES = 8_192
+const PAGES = 'PRAGMA page_size = 8192;'
 
-/** How long a connection waits for another one that holds the file: a command may look at it beside the service. */
-const OTHERS_MS = 10_000
-export const WAITS_FOR_OTHERS = `PRAGMA busy_timeout = ${OTHERS_MS};`
+/** A connection waits so long for another one that holds the file: a command may read it while the service runs. */
+export const WAITS_FOR_OTHERS = 'PRAGMA busy_timeout = 10000;'
 
 /** Offset of the layout in the header of a file of SQLite: 32 bits, the highest byte first. */
 const LAYOUT_AT = 60
 
-/** Looks at a file without opening it as a database, which would change the files beside it. */
+/** Checks a file without opening it as a database, which would change the files beside it. */
 export function requireLayoutOf(file: string): void {
   if (!existsSync(file)) return
   const header = Buffer.alloc(4)
@@ -73,44 +68,38 @@ export function requireLayoutOf(file: string): void {
 
 /** @throws ServiceError `store_mismatch` for a file of another layout; an empty file has none yet */
 export function requireLayout(db: DatabaseSync): void {
-  const found = db.prepare('PRAGMA user_version').get() as { user_version: number }
-  requireKnown(found.user_version)
+  requireKnown((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
 }
 
 function requireKnown(layout: number): void {
   if (layout === LAYOUT || layout === 0) return
+  const isFormer = layout < LAYOUT
   throw new ServiceError('store_mismatch', {
-    message:
-      layout < LAYOUT
-        ? `the log in this folder is of release 0.2 or older (layout ${layout}), and this release reads layout ${LAYOUT}; nothing was changed`
-        : `the log in this folder is of a later release (layout ${layout}), and this release reads layout ${LAYOUT}; nothing was changed`,
-    nextStep:
-      layout < LAYOUT
-        ? 'Release 0.2 reads it. Start this release in a new folder (DATA_DIR).'
-        : 'Start the release that wrote it, or use a new folder (DATA_DIR).',
+    message: `the log in this folder is of ${isFormer ? 'release 0.2 or older' : 'a later release'} (layout ${layout}), and this release reads layout ${LAYOUT}; nothing was changed`,
+    nextStep: isFormer
+      ? 'Release 0.2 reads it. Start this release in a new folder (DATA_DIR).'
+      : 'Start the release that wrote it, or use a new folder (DATA_DIR).',
   })
 }
 
-/** Prepares a connection that writes: settings, then tables where the file is new. */
+/** Prepares a connection that writes: settings, then tables in a new file. */
 export function prepareWriter(db: DatabaseSync): void {
   requireLayout(db)
-  db.exec(`PRAGMA page_size = ${PAGE_BYTES}; ${WAITS_FOR_OTHERS} ${DURABLE}`)
-  db.exec(`BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${LAYOUT}; COMMIT;`)
+  db.exec(`${PAGES} ${WAITS_FOR_OTHERS} ${DURABLE}`)
+  db.exec(`BEGIN IMMEDIATE; ${TABLE} ${INDEXES} COMMIT;`)
   // What a killed process left in the log may be of a stream that it had erased.
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
-/** Prepares a file that is written once, by nobody else, and put in its place when it is whole: nothing is durable yet. */
+/** Prepares a file that is written once, by nobody else, and gets its name when it is whole: nothing is durable yet. */
 export function prepareBuild(db: DatabaseSync): void {
-  db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`)
-  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -200000')
-  db.exec(TABLE)
+  db.exec(`${PAGES} PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA cache_size = -200000; ${TABLE}`)
 }
 
 /** Ends what {@link prepareBuild} began; sorting all at once takes a fraction of what it takes row by row. */
 export function prepareIndexes(db: DatabaseSync): void {
-  db.exec(`${INDEXES} PRAGMA user_version = ${LAYOUT}`)
-  db.exec('PRAGMA locking_mode = NORMAL')
+  db.exec(`${INDEXES} PRAGMA locking_mode = NORMAL`)
   // The next statement gives the lock back, so that others can read it.
   db.prepare('SELECT 1 FROM event LIMIT 1').get()
 }

@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
-import { keepNewest } from './newest-position.ts'
+import { keepNewest } from './log-end.ts'
 import { prepareWriter } from './schema.ts'
-import { refusalOf } from './sqlite-refusal.ts'
+import { refusalOf } from './sqlite-errors.ts'
 import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
 
 const { file, maxPages } = workerData as WriterOptions

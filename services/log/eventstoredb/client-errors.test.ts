@@ -69,7 +69,7 @@ test.each([
 test('a read fails with what the server said, or with what the service itself found', () => {
   expect(readError(failure('14 UNAVAILABLE'), 'reading s-1')).toMatchObject({
     code: 'store_unavailable',
-    message: 'reading s-1: EventStoreDB answered "14 UNAVAILABLE"',
+    message: 'reading s-1: the server answered "14 UNAVAILABLE"',
   })
   const own = new ServiceError('event_unreadable')
   expect(readError(own, 'reading s-1')).toBe(own)

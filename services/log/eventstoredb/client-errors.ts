@@ -27,11 +27,12 @@ export const isClientError = (error: unknown, type: ClientErrorType): boolean =>
   describeClientError(error).type === type
 
 /** Texts of 23.10, then of 24.10 and later. */
-const NO_PLACE =
+const INVALID_POSITION =
   /Unexpected Read\w*Result: Error|Exception was thrown by handler|Read\w*Result: InvalidPosition|from an invalid position/
 
 /** Whether the server refused a read or a subscription from a position at which no record begins. */
-export const isNoPlace = (error: unknown): boolean => NO_PLACE.test(describeClientError(error).message)
+export const isInvalidPosition = (error: unknown): boolean =>
+  INVALID_POSITION.test(describeClientError(error).message)
 
 /** The server ended a subscription because more than a few events waited for it: nothing is wrong, it is resumed. */
 export const isTooSlow = (error: unknown): boolean =>
@@ -79,10 +80,7 @@ export function appendError(error: unknown, stream: string): ServiceError {
     new ServiceError(failure, { message: `append to ${stream}: ${what}`, cause: error })
   if (type === 'maximum-append-size-exceeded') return failureError('append_too_large', message)
   if (type === 'stream-deleted') {
-    return failureError(
-      'stream_erased',
-      'the stream was tombstoned in EventStoreDB and takes no events ever again',
-    )
+    return failureError('stream_erased', 'the stream was tombstoned and takes no events ever again')
   }
   const denial = denialOf(error)
   if (denial !== undefined) return failureError('store_denied', `not written: ${denial}`)
@@ -92,8 +90,8 @@ export function appendError(error: unknown, stream: string): ServiceError {
     UNREACHED.test(message) ||
     TURNED_AWAY.test(message)
   return isNotWritten
-    ? failureError('store_unavailable', `not written, EventStoreDB answered "${message}"`)
-    : failureError('append_unknown', `may have been written, EventStoreDB answered "${message}"`)
+    ? failureError('store_unavailable', `not written, the server answered "${message}"`)
+    : failureError('append_unknown', `may have been written, the server answered "${message}"`)
 }
 
 /** A read or a subscription that failed: nothing is lost, so there is one answer to all causes but a closed door. */
@@ -105,7 +103,7 @@ export function readError(error: unknown, what: string): ServiceError {
   }
   const { message } = describeClientError(error)
   return new ServiceError('store_unavailable', {
-    message: `${what}: EventStoreDB answered "${message}"`,
+    message: `${what}: the server answered "${message}"`,
     cause: error,
   })
 }

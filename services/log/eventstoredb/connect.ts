@@ -7,24 +7,18 @@ interface Credentials {
   readonly password: string
 }
 
-/** The client that calls are made with. */
-export interface Connected {
-  readonly client: EventStoreDBClient
-  /** Aborted when it is given up: what is under way with it ends. */
-  readonly replaced: AbortSignal
-}
-
 export interface Connection {
-  current(): Connected
+  /** The client that calls are made with; when `replaced` is aborted, calls that it has under way end. */
+  current(): { readonly client: EventStoreDBClient; readonly replaced: AbortSignal }
   /**
    * Options of every call. A follower may not yet hold what was just appended, so the leader is asked. With credentials the
    * client makes one call for each append: without them, appends of the whole process stand in one table, where an error
    * of one rejects others and a silence leaves them waiting for ever.
    */
   readonly always: { readonly requiresLeader: true; readonly credentials: Credentials }
-  /** Version of the server; undefined where it is too old to say. */
+  /** Version of the server; undefined for one that is too old to say. */
   version(): Promise<string | undefined>
-  /** Makes a new client, which looks for the leader anew: who is asked by this one does not answer. */
+  /** Makes a new client, which looks for the leader anew, in place of one whose server does not answer. */
   renew(): void
   /** Ends what is under way. */
   close(): void
@@ -33,21 +27,17 @@ export interface Connection {
 /**
  * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
  * seconds for each, and calls for a leader that is silent, not dead, wait with it. A ping must outlast a process that
- * comes to nothing for seconds, since its own timer is heard before the answer that has come meanwhile.
+ * comes to nothing for seconds, since its own timer is heard before the answer that has come meanwhile. A node that is
+ * asked who leads may say nothing for a second; then the next one is asked.
  */
-const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
-/** How long a node that is asked who leads may say nothing, seconds: then the next one is asked. */
-const GOSSIP_S = { gossipTimeout: 1 }
+const DEFAULTS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000, gossipTimeout: 1 }
 
 /** Other names of `esdb:` that the maker documents for the same servers; this client knows one. */
 const SAME_SCHEME = /^(?:kurrentdb|kurrent|kdb)(?=(?:\+discover)?:)/
-
 /** `esdb://name:password@host…`, found as the client finds it. */
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
-
 /** A server without TLS asks for no user, and the client sends it none. */
 const NOBODY: Credentials = { username: 'nobody', password: '' }
-
 /** The client's loggers that print the credentials of a call. */
 const PRINTS_CALLS = /\*|esdb/
 
@@ -57,39 +47,36 @@ const PRINTS_CALLS = /\*|esdb/
  * @throws ServiceError `config_invalid`, which never quotes the connection string
  */
 export function createConnection(connectionString: string, environment = process.env): Connection {
-  const whole = connectionString.replace(SAME_SCHEME, 'esdb')
-  const credentials = credentialsIn(whole)
-  const { hosts, parameters } = splitAddress(whole)
-  requireUsable(parameters)
   if (PRINTS_CALLS.test(environment['DEBUG'] ?? ''))
     throw new ServiceError('config_invalid', {
       message: `DEBUG is ${JSON.stringify(environment['DEBUG'])}, with which the client of EventStoreDB prints passwords. Leave esdb out of it`,
     })
-  const isPlain = parameterOf(parameters, 'tls') === 'false'
-  if (credentials === undefined && !isPlain)
+  const address = connectionString.replace(SAME_SCHEME, 'esdb')
+  const [hosts = '', query = ''] = address.split('?', 2)
+  const parameters = query.split('&').filter((part) => part !== '')
+  requireUsable(hosts, parameters)
+  const credentials = credentialsIn(address)
+  if (credentials === undefined && parameterOf(parameters, 'tls') !== 'false')
     throw invalidError('names no user and password, which TLS asks for')
-  for (const [name, value] of Object.entries({ ...KEEP_ALIVE_MS, ...GOSSIP_S })) {
+  for (const [name, value] of Object.entries(DEFAULTS))
     if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${value}`)
-  }
+
   const connect = () => ({
-    client: newClient(`${hosts}?${parameters.join('&')}`),
+    ...openClient(`${hosts}?${parameters.join('&')}`),
     replacing: new AbortController(),
   })
-  let { client, replacing } = connect()
+  let now = connect()
   return {
-    current: () => ({ client, replaced: replacing.signal }),
+    current: () => ({ client: now.client, replaced: now.replacing.signal }),
     always: { requiresLeader: true, credentials: credentials ?? NOBODY },
-    async version() {
-      const { serverVersion } = await (client as unknown as Features).capabilities
-      return serverVersion === 'unknown' ? undefined : serverVersion
-    },
+    version: () => now.version(),
     renew() {
-      const former = { client, replacing }
-      ;({ client, replacing } = connect())
+      const former = now
+      now = connect()
       former.replacing.abort()
       endCalls(former.client)
     },
-    close: () => endCalls(client),
+    close: () => endCalls(now.client),
   }
 }
 
@@ -98,30 +85,30 @@ function endCalls(client: EventStoreDBClient): void {
   client.dispose().catch(() => undefined)
 }
 
-/** The server's word on itself: `protected` in the client's types. */
-interface Features {
+/** Members that the client's types protect, of its version 6.2.1. */
+interface Protected {
+  handleError(this: void, grpcClient: unknown, error: unknown): Promise<void>
   readonly capabilities: Promise<{ readonly serverVersion: string }>
 }
 
-/** Nobody waits for it: where the discovery of a leader fails, its rejection would end the process. */
-interface HandlesErrors {
-  handleError: (grpcClient: unknown, error: unknown) => Promise<void>
-}
-
-function newClient(address: string): EventStoreDBClient {
-  const client = connectQuietly(address)
-  const inner = client as unknown as HandlesErrors
-  const { handleError } = inner
-  inner.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => undefined)
-  return client
-}
-
-/** The client warns of every keep-alive below ten seconds; this one is chosen. */
-function connectQuietly(address: string): EventStoreDBClient {
+/**
+ * The client as published, but for three things that it offers no way to. Nobody waits for its `handleError`: where no
+ * leader is found, that rejection would end the process. The version of the server stands in its `capabilities` alone. And
+ * it prints a warning for every keep-alive below ten seconds, which this one is on purpose.
+ */
+function openClient(address: string) {
   const { warn } = console
   Object.assign(console, { warn: () => undefined })
   try {
-    return EventStoreDBClient.connectionString(address)
+    const client = EventStoreDBClient.connectionString(address)
+    const inner = client as unknown as Protected
+    const { handleError } = inner
+    inner.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => undefined)
+    const version = async (): Promise<string | undefined> => {
+      const { serverVersion } = await inner.capabilities
+      return serverVersion === 'unknown' ? undefined : serverVersion
+    }
+    return { client, version }
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
     throw invalidError(
@@ -135,16 +122,6 @@ function connectQuietly(address: string): EventStoreDBClient {
 const invalidError = (why: string): ServiceError =>
   new ServiceError('config_invalid', { message: `EVENTSTORE_URL (the connection string) ${why}` })
 
-function splitAddress(address: string): { hosts: string; parameters: string[] } {
-  const [hosts = '', query = ''] = address.split('?', 2)
-  if (/^esdb\+discover:.*,/.test(hosts)) {
-    throw invalidError(
-      'asks one host of many: esdb+discover:// takes one name; several stand in esdb://a,b,c',
-    )
-  }
-  return { hosts, parameters: query.split('&').filter((part) => part !== '') }
-}
-
 /** As the client reads names: without regard to case, - and _. */
 function parameterOf(parameters: readonly string[], name: string): string | undefined {
   const flat = (text: string): string => text.toLowerCase().replace(/[_-]/g, '')
@@ -153,18 +130,19 @@ function parameterOf(parameters: readonly string[], name: string): string | unde
 }
 
 /** Refuses parameters that the client would ignore, or would report as an unreadable string. */
-function requireUsable(parameters: readonly string[]): void {
-  if (parameterOf(parameters, 'throwOnAppendFailure') === 'false') {
+function requireUsable(hosts: string, parameters: readonly string[]): void {
+  if (/^esdb\+discover:.*,/.test(hosts))
+    throw invalidError(
+      'asks one host of many: esdb+discover:// takes one name; several stand in esdb://a,b,c',
+    )
+  if (parameterOf(parameters, 'throwOnAppendFailure') === 'false')
     throw invalidError('sets throwOnAppendFailure=false; remove it')
-  }
-  if (parameterOf(parameters, 'tlsVerifyCert') === 'false') {
+  if (parameterOf(parameters, 'tlsVerifyCert') === 'false')
     throw invalidError('sets tlsVerifyCert=false, which has no effect; name the authority with tlsCaFile')
-  }
   for (const name of ['tlsCaFile', 'userCertFile', 'userKeyFile']) {
     const file = parameterOf(parameters, name)
-    if (file === undefined) continue
     try {
-      accessSync(file, constants.R_OK)
+      if (file !== undefined) accessSync(file, constants.R_OK)
     } catch (error) {
       throw invalidError(`names the ${name} ${file}, which cannot be read: ${reasonOf(error)}`)
     }
@@ -174,14 +152,9 @@ function requireUsable(parameters: readonly string[]): void {
 function credentialsIn(connectionString: string): Credentials | undefined {
   const [, , username, password] = USER_INFO.exec(connectionString) ?? []
   if (username === undefined || password === undefined) return undefined
-  return { username: decode(username), password: decode(password) }
-}
-
-function decode(part: string): string {
   try {
-    return decodeURIComponent(part)
-  } catch (error) {
-    if (!(error instanceof URIError)) throw error
+    return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  } catch {
     throw invalidError('holds a name or password that is not percent-encoded as it should be')
   }
 }

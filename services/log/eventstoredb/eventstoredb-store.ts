@@ -5,104 +5,116 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
-import { bytesOf, type EncodedEvent, encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, PlaceExpected } from '../event-store.ts'
-import { type AppendContext, appendEvents } from './append-events.ts'
-import { createAppendWatch } from './append-watch.ts'
-import { appendError, isClientError } from './client-errors.ts'
+import type { AppendResult, EventStore, ExpectedRevision, StoreHealth } from '../event-store.ts'
+import { bytesOf, type EncodedEvent, requireErasable, validateAppend } from '../validate-append.ts'
+import { type AppendContext, appendEvents, eraseStream } from './append-events.ts'
 import { createConnection } from './connect.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
-import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import { readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
 import type { StoredEvent } from './recorded-event.ts'
 
-export interface EventStoreDbOptions {
+export interface EventStoreDbOptions
+  extends Partial<
+    Pick<FollowContext, 'answerTimeoutMs' | 'random' | 'sleep' | 'onSubscriptionBreak' | 'onMismatch'>
+  > {
   /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
   readonly connectionString: string
-  /** How long an append, or the next part of a read, may stay without an answer. */
-  readonly answerTimeoutMs?: number
-  /** A new UUID at each call. */
-  readonly newId?: () => string
-  /** From 0 up to, but not including, 1: the jitter of waits. */
-  readonly random?: () => number
-  /** Resolves after the time, or as soon as the signal is aborted. */
-  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
-  /** A clock that is never set, milliseconds. */
-  readonly elapsed?: () => number
-  /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
-  readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
-  /** Told of the first event in the log that something else wrote: such events are left out. */
-  readonly onForeignEvent?: (place: StoredEvent) => void
+  /** Called with the first event in the log that something else wrote: such events are left out. */
+  readonly onForeignEvent?: (stored: StoredEvent) => void
 }
 
 /** The store, with what a copy of a whole log needs besides. */
 export interface EventStoreDbStore extends EventStore {
   /** Every event with the keys of subjects, without those that were erased. */
   readCopies(after?: Position): AsyncIterable<RecordedEvent>
-  /** Appends events of another log, which looked at them, as of when they were appended there (ISO 8601). */
+  /** Appends events of another log, which validated them, as of when they were appended there (ISO 8601). */
   appendCopied(
     stream: string,
     events: readonly EncodedEvent[],
-    options: { readonly expected: PlaceExpected; readonly at: string },
+    options: { readonly expected: ExpectedRevision; readonly at: string },
   ): Promise<AppendResult>
 }
+
+/** From this version on the server is named KurrentDB. */
+const FIRST_KURRENTDB = 25
 
 /**
  * The log in EventStoreDB or KurrentDB (23.10 or later, which say when a subscription has caught up). Each store has a client and a
  * connection of its own; several in one process do not disturb each other. The connection is made by the first call and
  * again by the next call after it broke, so opening a store whose server is away succeeds, and `health()` says so. What
- * the server cannot promise, this store does not either: with an expectation of `any` a repeat is not recognised, and the
- * same id at another place of the log is not noticed.
+ * the server cannot promise, this store does not either: the same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of the port share one connection and its tail; none has more than thirty lines
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
   const connection = createConnection(options.connectionString)
   const closing = new AbortController()
+  const nothing = (): void => undefined
   const context: FollowContext & AppendContext = {
+    answerTimeoutMs: LIMITS.appendTimeoutMs,
+    random: Math.random,
+    sleep,
+    onSubscriptionBreak: nothing,
+    onMismatch: nothing,
+    ...options,
     connection,
     closing: closing.signal,
-    answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
-    newId: options.newId ?? randomUUID,
-    random: options.random ?? Math.random,
-    sleep: options.sleep ?? sleep,
-    onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
-    onForeign: once(options.onForeignEvent ?? (() => undefined)),
+    newId: randomUUID,
+    onForeign: once(options.onForeignEvent ?? nothing),
   }
-  const tail = createLogTail(context, closing.signal)
-  const appending = new Set<Promise<unknown>>()
-  const watch = createAppendWatch(options.elapsed ?? (() => performance.now()))
+  const tail = createLogTail(context)
+  const writing = new Set<Promise<unknown>>()
 
-  const requireOpen = (): void => {
+  /** @throws ServiceError once the store is closed, or another log answers */
+  function requireOpen(): void {
+    const mismatch = tail.mismatch()
+    if (mismatch !== undefined) throw mismatch
     if (closing.signal.aborted)
       throw new ServiceError('store_unavailable', { message: 'the store is closed' })
   }
-  const requireRoom = (): void => {
-    if (appending.size < LIMITS.appendQueue) return
-    throw new ServiceError('store_unavailable', {
-      message: `${appending.size} appends wait for EventStoreDB; the limit is ${LIMITS.appendQueue}`,
-    })
+  /** Writes once the log is known to be the same as before. */
+  async function write<Result>(work: () => Promise<Result>): Promise<Result> {
+    requireOpen()
+    if (writing.size >= LIMITS.appendQueue)
+      throw new ServiceError('store_unavailable', {
+        message: `${writing.size} appends wait for the server; the limit is ${LIMITS.appendQueue}`,
+      })
+    const written = tail.verify().then(work)
+    writing.add(written)
+    try {
+      return await written
+    } catch (error) {
+      if (isServiceError(error, 'store_unavailable') || isServiceError(error, 'append_unknown'))
+        tail.suspect()
+      throw error
+    } finally {
+      writing.delete(written)
+    }
+  }
+  async function health(): Promise<StoreHealth> {
+    const adapter = 'eventstoredb'
+    try {
+      requireOpen()
+      const asking = Promise.all([readHead(context), connection.version()])
+      const silence = () => new Error(`no answer within ${context.answerTimeoutMs} ms`)
+      const [head, version] = await withTimeout(asking, context.answerTimeoutMs, silence)
+      const server = Number.parseInt(version ?? '', 10) >= FIRST_KURRENTDB ? 'KurrentDB' : 'EventStoreDB'
+      return { ok: true, adapter, detail: `at ${head}`, head, version, server }
+    } catch (error) {
+      return { ok: false, adapter, detail: reasonOf(error) }
+    }
   }
 
   return {
     async append(stream, events, { expected }) {
-      const append = encodeAppend(stream, events, expected)
-      requireOpen()
-      requireRoom()
-      const work = appendEvents(context, append)
-      appending.add(work)
-      try {
-        return await watch.see(work)
-      } finally {
-        appending.delete(work)
-      }
+      const append = validateAppend(stream, events, expected)
+      return write(() => appendEvents(context, append))
     },
+    appendCopied: (stream, events, { expected, at }) =>
+      write(() => appendEvents(context, { stream, events, expected, at, bytes: bytesOf(events) })),
     async *readCopies(after) {
       requireOpen()
       yield* readCopies(context, after)
-    },
-    async appendCopied(stream, events, { expected, at }) {
-      requireOpen()
-      return appendEvents(context, { stream, events, expected, at, bytes: bytesOf(events) })
     },
     async *read(stream, readOptions) {
       requireOpen()
@@ -118,82 +130,27 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async erase(stream) {
       requireErasable(stream)
-      requireOpen()
-      const work = eraseStream(context, stream)
-      appending.add(work)
-      try {
-        await work
-      } finally {
-        appending.delete(work)
-      }
+      await write(() => eraseStream(context, stream))
     },
     async head() {
       requireOpen()
       return readHead(context)
     },
-    async health() {
-      const adapter = 'eventstoredb'
-      if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
-      return Promise.all([readHead(context), connection.version()]).then(
-        ([head, version]) => {
-          const late = watch.problem()
-          return {
-            ok: true,
-            adapter,
-            detail: `at ${head}`,
-            head,
-            version,
-            ...(late !== undefined && { late }),
-          }
-        },
-        (error: unknown) => ({
-          ok: false,
-          adapter,
-          detail: reasonOf(error),
-        }),
-      )
-    },
+    health,
     async close() {
       closing.abort()
-      await Promise.allSettled(appending)
+      await Promise.allSettled(writing)
       connection.close()
     },
   }
 }
 
-/** Tells of the first one only. */
-function once(tell: (place: StoredEvent) => void): (place: StoredEvent) => void {
-  let isTold = false
-  return (place) => {
-    if (isTold) return
-    isTold = true
-    tell(place)
+/** Calls back for the first one only. */
+function once(report: (stored: StoredEvent) => void): (stored: StoredEvent) => void {
+  let isReported = false
+  return (stored) => {
+    if (isReported) return
+    isReported = true
+    report(stored)
   }
 }
-
-/**
- * Tombstones a stream. Its bytes leave the server's disk with the next scavenge, which is the operator's to
- * schedule; until then nothing but a read of the whole log by other means than this service shows them.
- */
-async function eraseStream(context: ReadContext, stream: string): Promise<void> {
-  // The tombstone of a stream that never was would keep it from ever being.
-  for await (const event of readStoredStream(context, stream, { limit: 1 }))
-    return tombstone(context, event.stream)
-}
-
-async function tombstone({ connection, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {
-  const options = { ...connection.always, expectedRevision: 'any', deadline: answerTimeoutMs } as const
-  const erasing = connection.current().client.tombstoneStream(stream, options)
-  try {
-    await withTimeout(erasing, answerTimeoutMs, () => noAnswerError(stream, answerTimeoutMs))
-  } catch (error) {
-    // Somebody else was as quick.
-    if (isClientError(error, 'stream-deleted')) return
-    throw isServiceError(error) ? error : appendError(error, stream)
-  }
-}
-
-const noAnswerError = (stream: string, answerTimeoutMs: number): ServiceError =>
-  new ServiceError('append_unknown', {
-    message: `erasing ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
-  })

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { START } from '../../../contracts/position.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore, SubscriptionItem } from '../event-store.ts'
@@ -12,6 +13,7 @@ let ending: AbortController
 let waits: number[]
 let breaks: string[]
 let foreign: string[]
+let mismatches: string[]
 
 beforeEach(async () => {
   double = await startWireDouble()
@@ -19,6 +21,7 @@ beforeEach(async () => {
   waits = []
   breaks = []
   foreign = []
+  mismatches = []
   store = openEventStoreDbStore({
     connectionString: double.connectionString,
     random: () => 0,
@@ -28,6 +31,7 @@ beforeEach(async () => {
     },
     onSubscriptionBreak: (error) => breaks.push(error.code),
     onForeignEvent: ({ stream }) => foreign.push(stream),
+    onMismatch: ({ code }) => mismatches.push(code),
   })
 })
 afterEach(async () => {
@@ -38,7 +42,7 @@ afterEach(async () => {
 
 const appendTo = async (stream: string, count: number, type?: string): Promise<string[]> => {
   const events = Array.from({ length: count }, () => anEvent({ text: 'x'.repeat(500) }, type))
-  await store.append(stream, events, { expected: 'any' })
+  await appendNext(store, stream, events)
   return events.map((event) => event.id)
 }
 
@@ -106,6 +110,54 @@ describe('a subscription that breaks', () => {
   })
 })
 
+describe('another log behind the same address', () => {
+  /** The server of another log, which begins with so many events of the one before. */
+  async function exchange(count: number, others: number): Promise<WireDouble> {
+    const { events } = double.log
+    double.stop()
+    const other = await startWireDouble({ port: double.port })
+    for (const { stream, id, headers, data, metadata } of events.slice(0, count))
+      other.log.append(stream, [{ id, headers, data, metadata }], 'any')
+    for (let n = 0; n < others; n++) other.log.append('s-foreign', [aForeignEvent()], 'any')
+    return other
+  }
+
+  test.each([
+    ['an empty one', 0, 0],
+    ['one of another service', 0, 20],
+    ['an older copy', 2, 0],
+    ['an older copy that has grown past where this one was', 2, 20],
+  ])('%s takes nothing, and ends all who follow', async (_name, count, others) => {
+    for (let n = 0; n < 5; n++) await appendTo('s-1', 1)
+    const following = collect(subscribe())
+    following.catch(() => undefined)
+    await vi.waitFor(() => expect(double.calls.subscribe).toBe(1))
+    await appendTo('s-1', 1)
+    double = await exchange(count, others)
+    await expect(following).rejects.toMatchObject({ code: 'store_mismatch' })
+    const appending = store.append('s-2', [anEvent()], { expected: 'no-stream' })
+    await expect(appending).rejects.toMatchObject({ code: 'store_mismatch' })
+    expect(mismatches).toEqual(['store_mismatch'])
+    expect(double.log.events).toHaveLength(count + others)
+    expect(await store.health()).toMatchObject({ ok: false })
+    await expect(collect(store.readAll())).rejects.toMatchObject({ code: 'store_mismatch' })
+  })
+
+  test('nothing is appended until the log that answers behind a break is verified', async () => {
+    await appendTo('s-1', 1)
+    const following = collect(subscribe())
+    await vi.waitFor(() => expect(double.calls.subscribe).toBe(1))
+    await double.restart()
+    const { read } = double.calls
+    await vi.waitFor(() => appendNext(store, 's-1', [anEvent()]), { timeout: 5_000 })
+    expect(double.calls.read).toBeGreaterThan(read)
+    expect(double.calls.append).toBe(2)
+    expect(mismatches).toEqual([])
+    ending.abort()
+    await following
+  })
+})
+
 describe('many that follow', () => {
   test('share one subscription of the server, wherever each of them begins', async () => {
     const ids = await appendTo('s-1', 30)
@@ -132,18 +184,6 @@ describe('many that follow', () => {
     expect(await slow).toEqual(ids)
     expect(breaks.length).toBeGreaterThan(0)
     expect(waits).toEqual([])
-  })
-
-  test('lose nothing behind an event that was scavenged away while the server was', async () => {
-    await appendTo('s-1', 3)
-    const seen = take(subscribe())
-    await vi.waitFor(() => expect(double.calls.subscribe).toBe(1))
-    const place = double.log.events.at(-1)?.position ?? 0n
-    double.endSubscriptions('error')
-    double.log.scavenge(place)
-    const behind = [anEvent(), anEvent(), anEvent({}, 'LastHappened')]
-    await store.append('s-1', behind, { expected: 2 })
-    expect((await seen).slice(-3)).toEqual(behind.map(({ id }) => id))
   })
 })
 

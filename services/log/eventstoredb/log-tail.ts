@@ -1,15 +1,14 @@
 import { excludeSystemEvents } from '@eventstore/db-client'
 import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { partitionPoint } from '../../../contracts/partition-point.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
 import { isTooSlow, readError } from './client-errors.ts'
-import type { Connection } from './connect.ts'
-import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
+import { type ReadContext, readEntries, readHead, readNewest, requireSameLog } from './read-events.ts'
 import { eventOf, isEntry, type StoredEvent, storedOf, toLogPosition } from './recorded-event.ts'
 
 /** Wait before the first try to resume a broken subscription; it doubles with each try that fails. */
@@ -18,43 +17,71 @@ const FIRST_RESUME_DELAY_MS = 100
 const MAX_RESUME_DELAY_MS = 10_000
 
 export interface FollowContext extends ReadContext {
+  /** Ends everything. */
+  readonly closing: AbortSignal
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  /** Told of each break and of the wait before the next try: none where the server only found us too slow. */
+  /** Called with each break and the wait before the next try: none if the server only found us too slow. */
   readonly onSubscriptionBreak: (error: ServiceError, resumeInMs: number) => void
-}
-
-/** The newest part of the log, for all who follow it. */
-export interface LogTail {
-  /**
-   * Follows the log from anywhere. Events before the tail are read; it outlives restarts of the server. @throws
-   * ServiceError `invalid_request` where the position is no place of this log
-   */
-  subscribe(options: SubscribeOptions): AsyncGenerator<SubscriptionItem, void, void>
+  /** Called once, when another log answers. */
+  readonly onMismatch: (error: ServiceError) => void
 }
 
 /**
  * One subscription for all who follow the log. The newest events are held; a follower that falls behind them reads the
  * log. Positions are always those of events: the server's checkpoints may be places of its own events, or none.
+ *
+ * The newest event that came also identifies the log. Behind every break it is read again, before anything else is read
+ * or appended: if it is not there, another log answers, and everything ends with `store_mismatch`.
  */
 // oxlint-disable-next-line max-lines-per-function -- one subscription feeds all readers: opening, failing over and ending change the same state
-export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
+export function createLogTail(context: FollowContext) {
+  const { closing } = context
   const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
   let held: StoredEvent[] = []
   let dropped = 0
   let since: Position | undefined
-  /** Everything up to here has come. */
-  let reached: Position
+  /** Everything up to this one has come. */
+  let newest: StoredEvent | undefined
   /** How often the server said that all has come, and whether it still stands to that. */
   let catchUps = 0
   let isLive = false
   let followers = 0
   let running: AbortController | undefined
+  let isVerified = true
+  let verifying: Promise<void> | undefined
+  let mismatch: ServiceError | undefined
+  const reached = (): Position => newest?.position ?? START
+
+  async function verifyNow(): Promise<void> {
+    isVerified = true
+    try {
+      if (newest !== undefined) await requireSameLog(context, newest)
+    } catch (error) {
+      isVerified = false
+      if (isServiceError(error, 'store_mismatch') && mismatch === undefined) {
+        mismatch = error
+        context.onMismatch(error)
+        arrived.notify()
+      }
+      throw error
+    }
+  }
+
+  /** Resolves if the log that answers is still the same; one read serves all who wait for it. */
+  function verify(): Promise<void> {
+    if (mismatch !== undefined) return Promise.reject(mismatch)
+    if (isVerified && verifying === undefined) return Promise.resolve()
+    verifying ??= verifyNow().finally(() => {
+      verifying = undefined
+    })
+    return verifying
+  }
 
   function take(entry: StoredEvent): void {
-    if (comparePositions(entry.position, reached) <= 0) return
-    reached = entry.position
+    if (comparePositions(entry.position, reached()) <= 0) return
+    newest = entry
     held.push(entry)
     // Half at a time: taking away the first of many moves all others.
     if (held.length > LIMITS.tailEvents) {
@@ -68,15 +95,15 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
 
   /** One subscription of the client, until it ends or breaks. */
   async function followServer(signal: AbortSignal, onLive: () => void): Promise<void> {
+    isVerified = false
+    await verify()
     if (since === undefined) {
-      const head = await readHead(context, signal)
+      const head = await readNewest(context, signal)
       if (signal.aborted) return
-      reached = since = head
+      newest = head
+      since = reached()
     }
-    // What came while nobody was connected is read: behind a place that was scavenged a subscription leaves out an event.
-    for await (const entry of readEntries(context, reached, signal)) take(entry)
-    if (signal.aborted) return
-    await followAll(context.connection, toLogPosition(reached), signal, { onEvent: take, onLive })
+    await subscribeToAll(context, reached(), signal, { onEvent: take, onLive })
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -88,19 +115,19 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       arrived.notify()
     }
     while (!signal.aborted) {
-      let reason: ServiceError
+      let reason = new ServiceError('store_unavailable', {
+        message: 'the subscription ended without an error',
+      })
       let isSlow = false
       try {
         await followServer(signal, onLive)
-        reason = new ServiceError('store_unavailable', {
-          message: 'the subscription ended without an error',
-        })
       } catch (error) {
         isSlow = isTooSlow(error)
         reason = readError(error, 'subscription')
       }
-      if (signal.aborted) return
       isLive = false
+      isVerified = false
+      if (signal.aborted || mismatch !== undefined) return
       const delayMs = isSlow && failures === 0 ? 0 : resumeDelayMs(failures, context.random)
       failures += 1
       context.onSubscriptionBreak(reason, delayMs)
@@ -128,8 +155,11 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   /** The log's head, once it can be read. */
   async function headOf(signal: AbortSignal): Promise<Position | undefined> {
     for (let failures = 0; ; failures++) {
-      // oxlint-disable-next-line no-unmodified-loop-condition -- the subscription changes it meanwhile
-      while (!isLive && !signal.aborted) await arrived.wait(arrived.count, signal)
+      // oxlint-disable-next-line no-unmodified-loop-condition -- the subscription changes it
+      while (!isLive && !signal.aborted) {
+        if (mismatch !== undefined) throw mismatch
+        await arrived.wait(arrived.count, signal)
+      }
       if (signal.aborted) return undefined
       try {
         return await readHead(context, signal)
@@ -140,11 +170,11 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     }
   }
 
-  /** Number of the first event behind a place among those that came, or undefined where it is not held any more. */
+  /** Number of the first event behind a position among those that came, or undefined if it is not held any more. */
   function numberBehind(position: Position): number | undefined {
     if (since === undefined || comparePositions(position, since) < 0) return undefined
-    const isBefore = (place: number): boolean =>
-      comparePositions((held[place] as StoredEvent).position, position) <= 0
+    const isBefore = (index: number): boolean =>
+      comparePositions((held[index] as StoredEvent).position, position) <= 0
     return dropped + partitionPoint(held.length, isBefore)
   }
 
@@ -155,57 +185,56 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     const head = await headOf(signal)
     if (head === undefined) return
     let position = after === 'end' ? head : after
-    let told = position
-    let toldCatchUps = 0
+    let reported = position
+    let reportedCatchUps = 0
     let failures = 0
     let next = numberBehind(position)
 
-    function pass(entry: StoredEvent): SubscriptionItem | undefined {
-      if (comparePositions(entry.position, position) <= 0) return undefined
+    function* pass(entry: StoredEvent): Generator<SubscriptionItem, void, void> {
+      if (comparePositions(entry.position, position) <= 0) return
       position = entry.position
-      assert(comparePositions(position, told) > 0, 'a follower of the log only advances', position)
+      assert(comparePositions(position, reported) > 0, 'a follower of the log only advances', position)
       const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
-      if (event === undefined) return undefined
-      told = position
-      return { kind: 'event', event }
+      if (event === undefined) return
+      reported = position
+      yield { kind: 'event', event }
     }
-    function* tellPassed(): Generator<SubscriptionItem, void, void> {
-      if (told === position) return
-      told = position
+    function* checkpoint(): Generator<SubscriptionItem, void, void> {
+      if (reported === position) return
+      reported = position
       yield { kind: 'checkpoint', position }
     }
 
     while (!signal.aborted) {
+      if (mismatch !== undefined) throw mismatch
       const seen = arrived.count
       if (next === undefined || next < dropped) {
         try {
-          let looked = 0
-          for await (const entry of readEntries(context, position, signal)) {
-            const item = pass(entry)
-            if (item !== undefined) yield item
-            if (++looked % LIMITS.readPageEvents === 0) yield* tellPassed()
+          let read = 0
+          for await (const entry of readEntries(context, position, { signal })) {
+            yield* pass(entry)
+            if (++read % LIMITS.readPageEvents === 0) yield* checkpoint()
           }
           failures = 0
         } catch (error) {
-          if (isNoPlaceError(error)) throw error
+          if (isServiceError(error, 'invalid_request')) throw error
           await context.sleep(resumeDelayMs(failures, context.random), signal)
           failures += 1
           continue
         }
-        yield* tellPassed()
+        yield* checkpoint()
         next = numberBehind(position)
         continue
       }
       const entry = held[next - dropped]
       if (entry !== undefined) {
         next += 1
-        const item = pass(entry)
-        if (item !== undefined) yield item
+        yield* pass(entry)
         continue
       }
-      yield* tellPassed()
-      if (isLive && toldCatchUps !== catchUps && comparePositions(reached, head) >= 0) {
-        toldCatchUps = catchUps
+      yield* checkpoint()
+      if (isLive && reportedCatchUps !== catchUps && comparePositions(reached(), head) >= 0) {
+        reportedCatchUps = catchUps
         yield { kind: 'caught-up', position }
       }
       if (!signal.aborted) await arrived.wait(seen, signal)
@@ -213,7 +242,11 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   }
 
   return {
-    async *subscribe(options) {
+    /**
+     * Follows the log from anywhere. Events before the tail are read; it outlives restarts of the server. @throws
+     * ServiceError `invalid_request` for a position that is not one of this log; `store_mismatch`
+     */
+    async *subscribe(options: SubscribeOptions): AsyncGenerator<SubscriptionItem, void, void> {
       if (options.after !== 'end') toLogPosition(options.after)
       const signal = AbortSignal.any([options.signal, closing])
       if (signal.aborted) return
@@ -224,44 +257,52 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
         leave()
       }
     },
+    verify,
+    /** The log that answers may be another by now. */
+    suspect() {
+      isVerified = false
+    },
+    mismatch: () => mismatch,
   }
 }
 
 /** One subscription of the client, until it ends or breaks. */
-async function followAll(
-  connection: Connection,
-  fromPosition: ReturnType<typeof toLogPosition>,
+async function subscribeToAll(
+  { connection }: FollowContext,
+  from: Position,
   signal: AbortSignal,
-  told: { readonly onEvent: (entry: StoredEvent) => void; readonly onLive: () => void },
+  { onEvent, onLive }: { readonly onEvent: (entry: StoredEvent) => void; readonly onLive: () => void },
 ): Promise<void> {
   const { client, replaced } = connection.current()
+  const fromPosition = toLogPosition(from)
   const filter = excludeSystemEvents({ maxSearchWindow: LIMITS.readPageEvents, checkpointInterval: 1_000 })
   const subscription = client.subscribeToAll({ fromPosition, filter, ...connection.always })
   const over = Promise.withResolvers<void>()
   /** Events that wait in the client in front of the word that all has come. */
   let before: number | undefined
-  const live = (): void => {
+  const reportLive = (): void => {
     if (before !== 0) return
     before = undefined
-    told.onLive()
+    onLive()
   }
   const end = (): void => over.resolve()
   subscription.on('data', ({ event }) => {
     const stored = event && storedOf(event)
-    if (stored !== undefined && isEntry(stored)) told.onEvent(stored)
+    if (stored !== undefined && isEntry(stored)) onEvent(stored)
     if (before !== undefined) before -= 1
-    live()
+    reportLive()
   })
   subscription.on('caughtUp', () => {
     before = subscription.readableLength
-    live()
+    reportLive()
   })
   subscription.on('error', over.reject).on('end', end).on('close', end)
-  for (const ending of [signal, replaced]) ending.addEventListener('abort', end)
+  const ending = AbortSignal.any([signal, replaced])
+  ending.addEventListener('abort', end)
   try {
     await over.promise
   } finally {
-    for (const ending of [signal, replaced]) ending.removeEventListener('abort', end)
+    ending.removeEventListener('abort', end)
     // It may never have begun.
     subscription.unsubscribe().catch(() => undefined)
   }

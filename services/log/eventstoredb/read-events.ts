@@ -10,7 +10,7 @@ import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
-import { isClientError, isNoPlace, readError } from './client-errors.ts'
+import { isClientError, isInvalidPosition, readError } from './client-errors.ts'
 import type { Connection } from './connect.ts'
 import { eventOf, isEntry, parseStored, type StoredEvent, storedOf, toLogPosition } from './recorded-event.ts'
 
@@ -21,14 +21,13 @@ export interface ReadContext {
   readonly answerTimeoutMs: number
   /** Resolves after the time, or as soon as the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Told of each event in the log that this service did not write, where somebody would have read it. */
+  /** Called with each event in the log that this service did not write, where somebody would have read it. */
   readonly onForeign: (stored: StoredEvent) => void
 }
 
 /** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
 const HEAD_EVENTS = 32
-
-/** How soon a reading that broke, and could not go on at once, is tried a last time. */
+/** How soon a reading that broke goes on. */
 const RESUME_MS = 250
 const NEVER = new AbortController().signal
 
@@ -46,8 +45,7 @@ export async function* readStoredStream(
   const maxCount = Math.min(limit, span, Number.MAX_SAFE_INTEGER)
   if (maxCount <= 0) return
   const fromRevision = first === undefined ? (isForwards ? 'start' : 'end') : BigInt(first)
-  const { always } = context.connection
-  const request = { fromRevision, direction, maxCount, ...always } as const
+  const request = { fromRevision, direction, maxCount, ...context.connection.always } as const
   try {
     for await (const given of readFrom(context, (client) => client.readStream(stream, request), signal)) {
       if (!isEntry(given, true)) continue
@@ -66,45 +64,43 @@ export async function* readStoredStream(
 
 const foreignError = ({ type, revision, stream }: StoredEvent): ServiceError =>
   new ServiceError('event_unreadable', {
-    message: `${type} at revision ${revision} of ${stream} in EventStoreDB was not written by this service; give the service a database of its own`,
+    message: `${type} at revision ${revision} of ${stream} was not written by this service; give the service a database of its own`,
   })
 
+interface EntryOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Called with every position, also of what is left out. */
+  readonly onPosition?: (position: Position) => void
+  readonly withKeys?: boolean
+}
+
 /**
- * The log after a position, without the server's own events and erasable ones, which are read by name only. `look` is
- * told every place. @throws ServiceError `invalid_request` where the position is no place of this log
+ * The log after a position, without the server's own events and erasable ones, which are read by name only. @throws
+ * ServiceError `invalid_request` for a position that is not one of this log
  */
 export async function* readEntries(
   context: ReadContext,
   after: Position,
-  signal: AbortSignal | undefined,
-  look: (position: Position) => void = () => undefined,
-  withKeys = false,
+  { signal, onPosition, withKeys = false }: EntryOptions = {},
 ): AsyncGenerator<StoredEvent, void, void> {
-  let reached = after
-  let hasTriedAgain = false
-  for (let isWhole = false; !isWhole; ) {
+  for (let reached = after; ; ) {
     const began = reached
     try {
       const request = { fromPosition: toLogPosition(began), ...context.connection.always }
       for await (const entry of readFrom(context, (client) => client.readAll(request), signal)) {
-        look(entry.position)
+        onPosition?.(entry.position)
         // The server's reads include the position they begin at.
         if (!isEntry(entry, withKeys) || comparePositions(entry.position, reached) <= 0) continue
         reached = entry.position
         yield entry
       }
-      isWhole = true
+      return
     } catch (error) {
-      if (await isNoPlaceHere(context, error)) throw noPlaceError(began)
+      if (await isInvalidHere(context, error)) throw invalidPositionError(began)
       const failure = readError(error, 'reading the log')
       // A connection that breaks now and then must not make a long reading begin anew each time: it would never end.
-      if (reached === after || !isServiceError(failure, 'store_unavailable')) throw failure
-      if (reached !== began) hasTriedAgain = false
-      else if (hasTriedAgain) throw failure
-      else {
-        hasTriedAgain = true
-        await context.sleep(RESUME_MS, signal ?? NEVER)
-      }
+      if (reached === began || !isServiceError(failure, 'store_unavailable')) throw failure
+      await context.sleep(RESUME_MS, signal ?? NEVER)
     }
   }
 }
@@ -117,7 +113,7 @@ export async function* readCopies(
   context: ReadContext,
   after: Position = START,
 ): AsyncGenerator<RecordedEvent, void, void> {
-  for await (const entry of readEntries(context, after, undefined, () => undefined, true)) {
+  for await (const entry of readEntries(context, after, { withKeys: true })) {
     const event = eventOf(entry, context.onForeign)
     if (event === undefined) continue
     if (!isErasable(event.stream)) yield event
@@ -135,11 +131,9 @@ export async function* readWholeLog(
   let left = limit
   let looked = 0
   let before = after
-  let lookedUpTo: Position = START
-  const entries = readEntries(context, after, signal, (position) => {
-    lookedUpTo = position
-  })
-  for await (const entry of entries) {
+  let reached: Position = START
+  const onPosition = (position: Position): void => void (reached = position)
+  for await (const entry of readEntries(context, after, { signal, onPosition })) {
     const isPast =
       upTo instanceof Date
         ? (eventOf(entry, () => undefined)?.at ?? entry.created) > upTo.toISOString()
@@ -150,7 +144,6 @@ export async function* readWholeLog(
       await onLooked?.({ upTo: before, events: LIMITS.readPageEvents })
     }
     before = entry.position
-    lookedUpTo = entry.position
     const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
     if (event === undefined) continue
     assert(left > 0, 'a read gives no more events than its limit', left)
@@ -159,16 +152,18 @@ export async function* readWholeLog(
     if (left === 0) return
   }
   // A reader of events up to a position takes them for all there are, and a server that has not come so far returns fewer.
-  const isShort = typeof upTo === 'string' && comparePositions(lookedUpTo, upTo) < 0
-  if (isShort && comparePositions(after, upTo) < 0 && signal?.aborted !== true) {
+  const isShort = typeof upTo === 'string' && comparePositions(reached, upTo) < 0
+  if (isShort && comparePositions(after, upTo) < 0 && signal?.aborted !== true)
     throw new ServiceError('store_unavailable', {
-      message: `EventStoreDB gave its log up to ${lookedUpTo}, where it is known to go on to ${upTo}`,
+      message: `the server gave its log up to ${reached}, and the log is known to go on to ${upTo}`,
     })
-  }
 }
 
-/** Position of the service's newest event: EventStoreDB's own, which may come after it, do not count. */
-export async function readHead(context: ReadContext, signal?: AbortSignal): Promise<Position> {
+/** The service's newest event: the server's own, which may come after it, do not count. */
+export async function readNewest(
+  context: ReadContext,
+  signal?: AbortSignal,
+): Promise<StoredEvent | undefined> {
   try {
     for (const maxCount of [HEAD_EVENTS, Number.MAX_SAFE_INTEGER]) {
       const { always } = context.connection
@@ -176,45 +171,61 @@ export async function readHead(context: ReadContext, signal?: AbortSignal): Prom
       let given = 0
       for await (const stored of readFrom(context, (client) => client.readAll(request), signal)) {
         given += 1
-        if (isEntry(stored)) return stored.position
+        if (isEntry(stored)) return stored
       }
-      if (given < maxCount) return START
+      if (given < maxCount) return undefined
     }
-    return START
+    return undefined
   } catch (error) {
     throw readError(error, 'reading the head of the log')
   }
 }
 
+export const readHead = async (context: ReadContext, signal?: AbortSignal): Promise<Position> =>
+  (await readNewest(context, signal))?.position ?? START
+
+/** @throws ServiceError `store_mismatch` for a log that does not hold an event where it was: it is another one */
+export async function requireSameLog(context: ReadContext, known: StoredEvent): Promise<void> {
+  const fromPosition = toLogPosition(known.position)
+  const request = { fromPosition, maxCount: 1, ...context.connection.always }
+  try {
+    for await (const { position, serverId } of readFrom(context, (client) => client.readAll(request)))
+      if (position === known.position && serverId === known.serverId) return
+  } catch (error) {
+    if (!(await isInvalidHere(context, error))) throw readError(error, 'verifying the log')
+  }
+  throw new ServiceError('store_mismatch', {
+    message: `another log answers where this one did: the event at ${known.position}, which was read before, is not in it. It was restored from an older copy, or exchanged`,
+  })
+}
+
 /** The server says no more of such a position than that the read failed: that the log can be read elsewhere tells the rest. */
-async function isNoPlaceHere(context: ReadContext, error: unknown): Promise<boolean> {
-  if (!isNoPlace(error)) return false
+async function isInvalidHere(context: ReadContext, error: unknown): Promise<boolean> {
+  if (!isInvalidPosition(error)) return false
   return readHead(context).then(
     () => true,
     () => false,
   )
 }
 
-export const noPlaceError = (position: Position): ServiceError =>
+const invalidPositionError = (position: Position): ServiceError =>
   new ServiceError('invalid_request', {
     message: `Position ${position} is not one of this log: it is of another log, or of one that was restored from an older copy.`,
     nextStep: 'Begin anew: without a position, or with the one of an event that was read lately.',
   })
 
-export const isNoPlaceError = (error: unknown): boolean => isServiceError(error, 'invalid_request')
-
 /**
  * The events of one read, as they come. What is not taken stays with the server.
  *
- * @throws the client's error; ServiceError `store_unavailable` where the server is silent, whose client is given up then
+ * @throws the client's error; ServiceError `store_unavailable` for a silent server, whose client is replaced then
  */
 async function* readFrom(
-  context: ReadContext,
+  { connection, answerTimeoutMs }: ReadContext,
   begin: (client: EventStoreDBClient) => StreamingRead<ResolvedEvent>,
   signal: AbortSignal = NEVER,
 ): AsyncGenerator<StoredEvent, void, void> {
   if (signal.aborted) return
-  const { client, replaced } = context.connection.current()
+  const { client, replaced } = connection.current()
   const reading = begin(client)
   const changes = createWakeSignal()
   let end: { readonly error?: unknown } | undefined
@@ -223,6 +234,12 @@ async function* readFrom(
     changes.notify()
   }
   const giveUp = (): void => ended({ error: new Error('its connection was given up: the server was silent') })
+  const silence = (): ServiceError => {
+    connection.renew()
+    return new ServiceError('store_unavailable', {
+      message: `the server was silent for ${answerTimeoutMs} ms in a read`,
+    })
+  }
   replaced.addEventListener('abort', giveUp)
   reading.on('readable', () => changes.notify()).on('end', () => ended({}))
   reading.on('error', (error: unknown) => ended({ error }))
@@ -231,22 +248,13 @@ async function* readFrom(
       const seen = changes.count
       const next = reading.read() as ResolvedEvent | null
       if (next?.event !== undefined) yield storedOf(next.event)
-      else if (end !== undefined) {
-        if ('error' in end) throw end.error
-        return
-      } else
-        await withTimeout(changes.wait(seen, signal), context.answerTimeoutMs, () => noAnswerError(context))
+      else if (end === undefined) await withTimeout(changes.wait(seen, signal), answerTimeoutMs, silence)
+      else if ('error' in end) throw end.error
+      else return
     }
   } finally {
     replaced.removeEventListener('abort', giveUp)
     // It may never have begun.
     reading.cancel().catch(() => undefined)
   }
-}
-
-function noAnswerError({ answerTimeoutMs, connection }: ReadContext): ServiceError {
-  connection.renew()
-  return new ServiceError('store_unavailable', {
-    message: `EventStoreDB was silent for ${answerTimeoutMs} ms in a read`,
-  })
 }

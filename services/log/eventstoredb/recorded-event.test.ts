@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { eventMetaSchema, type NewEvent } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
-import { encodeAppend } from '../encode-append.ts'
 import { anEvent } from '../event-store.contract.ts'
+import { validateAppend } from '../validate-append.ts'
 import {
   isEntry,
   isSound,
@@ -41,6 +41,7 @@ type Proposed = Pick<ReturnType<typeof proposeEvent>, 'type'> & {
 
 /** An event as the client returns it. */
 const recordAs = ({ type, data, metadata }: Proposed, stream: string, isJson = true): StoredEvent => ({
+  serverId: 'an attempt',
   stream,
   revision: 7,
   position: '12/12',
@@ -68,7 +69,7 @@ test('an event comes back as it was, whatever id the server knows it by', () => 
   fc.assert(
     fc.property(events, fc.uuid(), (event, attempt) => {
       const original = JSON.parse(JSON.stringify(event)) as NewEvent
-      const [encoded] = encodeAppend('s-1', [original], 'any').events
+      const [encoded] = validateAppend('s-1', [original], 'no-stream').events
       if (encoded === undefined) throw new Error('one event was encoded')
       const given = recordAs(proposeEvent(encoded, attempt), 's-1')
       const place = { stream: 's-1', revision: 7, position: '12/12', at: '2025-01-01T00:00:00.123Z' }
@@ -82,7 +83,7 @@ test("EventStoreDB's own events are none of ours; others without our metadata ar
   const given = { id: randomUUID(), type: 'Foreign', data: {}, metadata: { id: 'x' } }
   expect(isEntry(recordAs({ ...given, type: '$metadata' }, '$$s-1'))).toBe(false)
   expect(isEntry(recordAs({ ...given, type: '$>' }, 's-1'))).toBe(false)
-  const [encoded] = encodeAppend('s-1', [anEvent()], 'any').events
+  const [encoded] = validateAppend('s-1', [anEvent()], 'no-stream').events
   if (encoded === undefined) throw new Error('one event was encoded')
   const own = proposeEvent(encoded, randomUUID())
   const foreign = [given, { ...given, metadata: '' }, { ...own, metadata: '{' }, { ...own, data: '{' }]

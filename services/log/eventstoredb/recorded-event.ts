@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
-import type { EncodedEvent } from '../encode-append.ts'
+import type { EncodedEvent } from '../validate-append.ts'
 
 /** The part of an event's metadata that is read: its id, and when it was appended to the log that it was copied from. */
 type StoredMetadata = Pick<RecordedEvent, 'id' | 'schema' | 'meta'> & { readonly at?: string }
@@ -17,14 +17,10 @@ type StoredMetadata = Pick<RecordedEvent, 'id' | 'schema' | 'meta'> & { readonly
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 const MOST_META_CHARACTERS = 128
 const META_NAMES: ReadonlySet<string> = new Set(Object.keys(eventMetaSchema.shape))
-const REQUIRED_META = ['correlationId', 'actor'] as const
 
 /** As every adapter writes it. */
 const isTime = (at: unknown): boolean =>
-  typeof at === 'string' &&
-  at.length === 24 &&
-  !Number.isNaN(Date.parse(at)) &&
-  new Date(at).toISOString() === at
+  typeof at === 'string' && !Number.isNaN(Date.parse(at)) && new Date(at).toISOString() === at
 
 /** Whether metadata is as this service writes it. A schema would take as long as all else that is done with an event here. */
 export function isSound(metadata: unknown): metadata is StoredMetadata {
@@ -34,7 +30,7 @@ export function isSound(metadata: unknown): metadata is StoredMetadata {
   if (typeof id !== 'string' || !UUID.test(id)) return false
   if (!Number.isSafeInteger(schema) || (schema as number) < 1) return false
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return false
-  return REQUIRED_META.every((name) => name in meta) && Object.entries(meta).every(isMetaText)
+  return 'correlationId' in meta && 'actor' in meta && Object.entries(meta).every(isMetaText)
 }
 
 const isMetaText = ([name, text]: [string, unknown]): boolean =>
@@ -45,6 +41,8 @@ const isMetaText = ([name, text]: [string, unknown]): boolean =>
 
 /** An event of the log as the client gives it. */
 export interface StoredEvent {
+  /** The id that the server knows it by, another one for each try to append it. */
+  readonly serverId: string
   readonly stream: string
   readonly revision: Revision
   readonly position: Position
@@ -59,21 +57,13 @@ export interface StoredEvent {
 }
 
 export function storedOf(event: ClientEvent): StoredEvent {
-  const { streamId, revision, position, type, data, metadata, isJson, created } = event
-  return {
-    stream: streamId,
-    revision: Number(revision),
-    position: `${position?.commit}/${position?.prepare}`,
-    type,
-    data,
-    metadata,
-    isJson,
-    created: created.toISOString(),
-  }
+  const { id: serverId, streamId: stream, position, type, data, metadata, isJson } = event
+  const place = { revision: Number(event.revision), position: `${position?.commit}/${position?.prepare}` }
+  return { serverId, stream, ...place, type, data, metadata, isJson, created: event.created.toISOString() }
 }
 
-/** @param attempt the id that the server is to know it by @param at when it was appended to the log that it was copied from */
-export function proposeEvent(event: EncodedEvent, attempt: string, at?: string) {
+/** @param serverId for this try @param at when it was appended to the log that it was copied from */
+export function proposeEvent(event: EncodedEvent, serverId: string, at?: string) {
   const meta = JSON.parse(event.meta) as EventMeta
   const metadata = {
     id: event.id,
@@ -84,10 +74,10 @@ export function proposeEvent(event: EncodedEvent, attempt: string, at?: string) 
     $correlationId: meta.correlationId,
     ...(meta.causationId !== undefined && { $causationId: meta.causationId }),
   }
-  return jsonEvent({ id: attempt, type: event.type, data: JSON.parse(event.data) as JsonObject, metadata })
+  return jsonEvent({ id: serverId, type: event.type, data: JSON.parse(event.data) as JsonObject, metadata })
 }
 
-/** Whether the log shows it: none of EventStoreDB's own, and what can be erased where it is asked for. */
+/** Whether the log shows it: none of EventStoreDB's own, and what can be erased only on demand. */
 export const isEntry = ({ stream, type }: StoredEvent, withKeys = false): boolean =>
   !stream.startsWith('$') && !type.startsWith('$') && (withKeys || !isErasable(stream))
 
@@ -111,17 +101,13 @@ export function parseStored(stored: StoredEvent): RecordedEvent | undefined {
 
 const LOG_POSITION = /^(\d{1,15})\/(\d{1,15})$/
 
-/**
- * A position as requests name it. A read includes the place that it begins at. @throws ServiceError `invalid_request` for a
- * position of another kind of store
- */
+/** A position as requests name it. @throws ServiceError `invalid_request` for a position of another kind of store */
 export function toLogPosition(position: Position) {
   if (position === START) return 'start' as const
   const [, commit, prepare] = LOG_POSITION.exec(eventAt(position)) ?? []
-  if (commit === undefined || prepare === undefined) {
-    throw new ServiceError('invalid_request', {
-      message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,
-    })
-  }
-  return { commit: BigInt(commit), prepare: BigInt(prepare) }
+  if (commit !== undefined && prepare !== undefined)
+    return { commit: BigInt(commit), prepare: BigInt(prepare) }
+  throw new ServiceError('invalid_request', {
+    message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,
+  })
 }

@@ -2,6 +2,7 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { START } from '../../../contracts/position.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import type { AppendFault } from '../../../testing/eventstoredb-double/faults.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
@@ -177,7 +178,7 @@ describe("the client's own faults", () => {
 
   test('data that would hang the client never reaches it', async () => {
     const event = { ...anEvent(), data: { n: 1n } as never }
-    expect((await refusal(store.append('s-1', [event], { expected: 'any' }))).code).toBe('event_invalid')
+    expect((await refusal(appendNext(store, 's-1', [event]))).code).toBe('event_invalid')
     expect(double.calls.append).toBe(0)
   })
 
@@ -192,9 +193,7 @@ describe("the client's own faults", () => {
 
 describe('what the server answers as if it were new', () => {
   test('any: it is written at the end of the stream, wherever that is by then', async () => {
-    const appends = Array.from({ length: 8 }, () =>
-      store.append('s-1', [anEvent(), anEvent()], { expected: 'any' }),
-    )
+    const appends = Array.from({ length: 8 }, () => appendNext(store, 's-1', [anEvent(), anEvent()]))
     const revisions = (await Promise.all(appends)).map(({ revision }) => revision)
     expect(revisions.toSorted((a, b) => a - b)).toEqual([1, 3, 5, 7, 9, 11, 13, 15])
     expect(double.log.visible('s-1')).toHaveLength(16)
@@ -259,7 +258,7 @@ describe('what else may be in the database', () => {
     expect(await collect(store.read('s-1'))).toHaveLength(1)
     double.log.tombstone('s-1')
     expect(await collect(store.read('s-1'))).toEqual([])
-    expect((await refusal(store.append('s-1', [anEvent()], { expected: 'any' }))).code).toBe('stream_erased')
+    expect((await refusal(appendNext(store, 's-1', [anEvent()]))).code).toBe('stream_erased')
   })
 
   test('a position of another kind of store is refused', async () => {

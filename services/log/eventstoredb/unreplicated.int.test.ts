@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { appendUntilKnown, CALLER_WAITS } from '../append-until-known.ts'
+import { appendWithRetry, RETRY_FOR_CALLER } from '../append-with-retry.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
@@ -48,8 +48,14 @@ describe('an append that is written and not replicated yet', () => {
     const event = anEvent()
     stall()
     setTimeout(() => double.log.replicate(), 60)
-    const path = { store, policy: CALLER_WAITS, now: Date.now, sleep, signal: new AbortController().signal }
-    const outcome = appendUntilKnown(path, { stream: 's', events: [event], expected: 'no-stream' })
+    const path = {
+      store,
+      policy: RETRY_FOR_CALLER,
+      now: Date.now,
+      sleep,
+      signal: new AbortController().signal,
+    }
+    const outcome = appendWithRetry(path, { stream: 's', events: [event], expected: 'no-stream' })
     expect(await outcome).toMatchObject({ kind: 'appended', revision: 0, isOurs: true })
     expect(await collect(store.read('s'))).toHaveLength(1)
   })
@@ -78,27 +84,4 @@ test('a log that ends before the position that it is read up to is not taken for
   await expect(collect(store.readAll({ upTo: `${behind}/${behind}` }))).rejects.toMatchObject({
     code: 'store_unavailable',
   })
-})
-
-test('while nothing is confirmed the store says so, also where it can be read as ever', async () => {
-  let time = 0
-  const watched = openEventStoreDbStore({ connectionString: double.connectionString, elapsed: () => time })
-  const append = (stream: string) => watched.append(stream, [anEvent()], { expected: 'no-stream' })
-  await append('before')
-  expect((await watched.health()).late).toBeUndefined()
-  double.faults.failNextAppend('held-after-commit')
-  const waiting = append('held')
-  time += 2_300
-  expect(await watched.health()).toMatchObject({ ok: true, late: 'no append was confirmed for 2300 ms' })
-  double.faults.releaseHeld()
-  await waiting
-  expect((await watched.health()).late).toBeUndefined()
-  stall()
-  expect(await codeOf(append('stalled'))).toBe('append_unknown')
-  time += 5_000
-  expect((await watched.health()).late).toBe('no append was confirmed for 5000 ms')
-  double.log.replicate()
-  await append('after')
-  expect((await watched.health()).late).toBeUndefined()
-  await watched.close()
 })

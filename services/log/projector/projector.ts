@@ -1,18 +1,16 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
-import { reasonOf } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, earlier, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, earlier, inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
-import { emptyIfLost } from './checkpoint-check.ts'
-import { type ProjectionHealth, type ProjectionReader, ReadModel, writtenRange } from './read-model.ts'
+import { type ProjectionHealth, type ProjectionReader, ReadModel } from './read-model.ts'
 import type { Entry, EventMark, RowTables } from './row-tables.ts'
 
 export type { ProjectionHealth, ProjectionReader } from './read-model.ts'
@@ -71,25 +69,22 @@ export function startProjector(options: ProjectorOptions): Projector {
   const consumers: Consumer[] = []
   const [opened, caughtUp] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let lostEvent: EventMark | undefined
-  let openingRetries = 0
-  const consumerOf = (model: ReadModel) => consumers.find((one) => one.models.includes(model))
-  const healthOf = (model: ReadModel): ProjectionHealth => {
-    const retries = openingRetries + (consumerOf(model)?.retries ?? 0)
-    return { ...model.health(), retries, lostEvent }
-  }
+  const healthOf = (model: ReadModel): ProjectionHealth => ({ ...model.health(), lostEvent })
   const report = (of: readonly ReadModel[]): void => of.forEach((model) => onProblem?.(healthOf(model)))
 
   async function openModels(): Promise<void> {
-    const lost = await emptyIfLost(options)
-    if (lost !== undefined) onLost?.(lost)
-    lostEvent ??= lost
+    const newest = tables.newest()
+    if (newest !== undefined && !(await isThere(store, newest))) {
+      tables.empty()
+      onLost?.(newest)
+      lostEvent ??= newest
+    }
     const most = tables.newest()?.position ?? START
     for (const model of models) model.open(most)
   }
 
   async function run(): Promise<void> {
-    const onRetry = (): void => void (openingRetries += 1)
-    await withRetries(openModels, { models, sleep, signal, report, onRetry })
+    await withRetries(openModels, { models, sleep, signal, report })
     if (signal.aborted) return
     opened.resolve()
     for (const group of Map.groupBy(models, ({ isWhole }) => isWhole).values())
@@ -111,10 +106,14 @@ export function startProjector(options: ProjectorOptions): Projector {
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
       const model = models.find((candidate) => candidate.projection.name === projection.name)
       if (model === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
-      const write = (): void => consumerOf(model)?.write()
       return {
         get: (key) => model.get(key) as Row | undefined,
-        range: (range) => writtenRange(model, write, range) as Entry<Row>[],
+        range(range) {
+          // A range also holds what was folded and not written: that is written before.
+          if (model.isWhole && model.unwritten > 0)
+            consumers.find((one) => one.models.includes(model))?.flush(model.projection)
+          return model.range(range) as Entry<Row>[]
+        },
         health: () => healthOf(model),
       }
     },
@@ -147,7 +146,6 @@ interface ConsumerOptions {
 /** One way through the log, for read models that take it together. */
 class Consumer {
   readonly models: readonly ReadModel[]
-  retries = 0
   readonly #options: ConsumerOptions
   readonly #types: readonly string[]
   readonly #caughtUp = Promise.withResolvers<void>()
@@ -168,11 +166,15 @@ class Consumer {
 
   /** Follows the log until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const onRetry = (): void => {
-      this.retries += 1
-      this.#isOpen = false
+    const follow = async (): Promise<void> => {
+      try {
+        await this.#followAgain(signal)
+      } catch (error) {
+        this.#isOpen = false
+        throw error
+      }
     }
-    await withRetries(() => this.#followAgain(signal), { ...this.#options, signal, onRetry })
+    await withRetries(follow, { ...this.#options, signal })
     this.#caughtUp.resolve()
   }
 
@@ -195,6 +197,16 @@ class Consumer {
   restart(): void {
     this.#isOpen = false
     this.#following.abort()
+  }
+
+  /** Writes for a caller. @throws ServiceError `store_unavailable` */
+  flush({ name }: Projection): void {
+    try {
+      this.write()
+    } catch (cause) {
+      const message = `The rows of the read model ${name} cannot be written: ${reasonOf(cause)}`
+      throw new ServiceError('store_unavailable', { message, cause })
+    }
   }
 
   /** Writes what was folded, in one transaction. */
@@ -298,13 +310,12 @@ class Consumer {
 
 interface RetryOptions extends Pick<ConsumerOptions, 'models' | 'sleep' | 'report'> {
   readonly signal: AbortSignal
-  readonly onRetry: () => void
 }
 
 /** Does some work again where it fails for a reason that may pass: the store, or the disk. */
 async function withRetries(
   work: () => Promise<void>,
-  { models, sleep, signal, report, onRetry }: RetryOptions,
+  { models, sleep, signal, report }: RetryOptions,
 ): Promise<void> {
   let [failures, stood, said] = [0, '', '']
   while (!signal.aborted) {
@@ -317,11 +328,22 @@ async function withRetries(
       // Those that advance at each try do not wait longer from try to try.
       if (reached !== stood) failures = 0
       const reason = reasonOf(error)
-      onRetry()
-      for (const model of models) model.failed(reason, sqliteCode(error) === SQLITE.full)
+      for (const model of models) model.failed(error)
       if (failures % TRIES_PER_REMINDER === 0 || reason !== said) report(models)
       ;[stood, said] = [reached, reason]
       await sleep(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
     }
+  }
+}
+
+/** Whether the log still has an event that rows follow from, or was restored from an older copy. */
+async function isThere(store: Pick<EventStore, 'readAll'>, { id, position }: EventMark): Promise<boolean> {
+  try {
+    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
+    return false
+  } catch (error) {
+    // The position is none of this log.
+    if (isServiceError(error, 'invalid_request')) return false
+    throw error
   }
 }

@@ -1,12 +1,13 @@
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, earlier, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import { foldBatch } from './fold-batch.ts'
-import type { Entry, EventMark, ModelChange, RangeOptions, RowTables } from './row-tables.ts'
+import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import type { ChangedRows, Entry, EventMark, ModelChange, RangeOptions, RowTables } from './row-tables.ts'
 
 export interface ProjectionHealth {
   readonly name: string
@@ -22,12 +23,10 @@ export interface ProjectionHealth {
   readonly isWhole: boolean
   /** Whether it has caught up with the log once, in this process. */
   readonly hasBeenLive: boolean
-  /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
-  readonly retries: number
-  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
-  readonly lostEvent?: EventMark | undefined
   /** Whether it stands still because its disk is full. */
   readonly isFull?: boolean
+  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
+  readonly lostEvent?: EventMark | undefined
   readonly detail?: string
 }
 
@@ -82,7 +81,7 @@ export class ReadModel {
     return this.#unwritten.size
   }
 
-  health(): Omit<ProjectionHealth, 'retries'> {
+  health(): ProjectionHealth {
     const { name, version } = this.projection
     const stands = { position: this.#reached, isWhole: this.#isWhole, hasBeenLive: this.#hasBeenLive }
     return { name, version, ...stands, ...this.#status }
@@ -114,8 +113,9 @@ export class ReadModel {
     this.#status = { state: 'live' }
   }
 
-  failed(detail: string, isFull: boolean): void {
-    if (!this.isStopped) this.#status = { state: 'retrying', detail, isFull }
+  failed(error: unknown): void {
+    const isFull = sqliteCode(error) === SQLITE.full
+    if (!this.isStopped) this.#status = { state: 'retrying', detail: reasonOf(error), isFull }
   }
 
   /** A row. Most of those that are decided on were folded lately, and are at hand. */
@@ -193,16 +193,47 @@ function requireOrder(events: readonly RecordedEvent[], reached: Position, upTo:
   assert(comparePositions(upTo, before) >= 0, 'a checkpoint is not before the events it covers', upTo)
 }
 
-/** A range also holds what was folded and not written: that is written before. */
-export function writtenRange(model: ReadModel, write: () => void, options: RangeOptions): Entry[] {
-  if (model.isWhole && model.unwritten > 0) {
+/** An event that cannot be folded, why, and how many of its batch were folded before it. */
+interface Poison {
+  readonly position: Position
+  readonly reason: string
+  readonly folded: number
+}
+
+interface FoldedBatch {
+  readonly changes: ChangedRows
+  /** The changes are those of the events before it. */
+  readonly poison?: Poison
+}
+
+/**
+ * Folds events over rows, without changing them.
+ *
+ * @param before rows as they were before these events
+ */
+function foldBatch(
+  projection: Projection,
+  before: (key: string) => JsonObject | undefined,
+  events: readonly RecordedEvent[],
+): FoldedBatch {
+  const changes = new Map<string, JsonObject | undefined>()
+  const rows = {
+    get: (key: string) => changes.get(key) ?? (changes.has(key) ? undefined : before(key)),
+    put: (key: string, row: JsonObject) => void changes.set(key, row),
+    delete: (key: string) => void changes.set(key, undefined),
+  }
+  for (const [index, event] of events.entries()) {
     try {
-      write()
-    } catch (cause) {
-      const { name } = model.projection
-      const message = `The rows of the read model ${name} cannot be written: ${reasonOf(cause)}`
-      throw new ServiceError('store_unavailable', { message, cause })
+      if (projection.needs === 'recorded') {
+        requireReadable(event)
+        projection.fold(rows, event)
+      } else projection.fold(rows, decodeEvent(event))
+    } catch (error) {
+      const reason = reasonOf(error)
+      // The failed fold may have changed rows before it failed: fold again, up to the event before it.
+      const sound = foldBatch(projection, before, events.slice(0, index))
+      return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
     }
   }
-  return model.range(options)
+  return { changes }
 }

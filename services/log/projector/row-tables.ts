@@ -1,12 +1,14 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { rmSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
+import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
-import { emptyReadModelFile, isDamage, openReadModelFile } from './read-model-file.ts'
+import { isDamage } from '../embedded/sqlite-errors.ts'
 
 /** An event, and where it stood. */
 export interface EventMark {
@@ -58,7 +60,7 @@ export interface RowTables {
   /** Drops everything. */
   empty(): void
   /** Called when a damaged file was emptied: every read model is to be opened again. */
-  onEmptied(told: (why: string) => void): void
+  onEmptied(listener: (why: string) => void): void
   close(): void
 }
 
@@ -74,12 +76,12 @@ export function openRowTables(file: string, logId: string): RowTables {
   const lock = file === IN_MEMORY ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
   let db: DatabaseSync
   try {
-    db = openReadModelFile(file, logId)
+    db = openFile(file, logId)
   } catch (error) {
     lock?.release()
     throw error
   }
-  let told: (why: string) => void = () => undefined
+  let onEmptied: (why: string) => void = () => undefined
   const statements = new Map<string, ModelStatements>()
   const of = (name: string): ModelStatements => {
     const known = statements.get(name) ?? prepareModel(db, name)
@@ -89,7 +91,7 @@ export function openRowTables(file: string, logId: string): RowTables {
   function empty(): void {
     statements.clear()
     db.close()
-    db = emptyReadModelFile(file, logId)
+    db = emptyFile(file, logId)
   }
   function guarded<Result>(work: () => Result): Result {
     try {
@@ -97,7 +99,7 @@ export function openRowTables(file: string, logId: string): RowTables {
     } catch (error) {
       if (!isDamage(error)) throw error
       empty()
-      told(reasonOf(error))
+      onEmptied(reasonOf(error))
       throw new ServiceError('store_unavailable', {
         message: `the read models ${file} were damaged and are built anew: ${reasonOf(error)}`,
         cause: error,
@@ -113,15 +115,16 @@ export function openRowTables(file: string, logId: string): RowTables {
       guarded(() =>
         transaction(db, () => {
           for (const change of changes) of(change.name).write(change)
-          if (newest === undefined || !isNewer(db, newest)) return
-          const saw = 'INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)'
-          db.prepare(saw).run(newest.id, newest.position)
+          const known = newestOf(db)?.position ?? START
+          if (newest === undefined || comparePositions(newest.position, known) <= 0) return
+          const note = 'INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)'
+          db.prepare(note).run(newest.id, newest.position)
         }),
       ),
     newest: () => guarded(() => newestOf(db)),
     empty,
     onEmptied(listener) {
-      told = listener
+      onEmptied = listener
     },
     close() {
       db.close()
@@ -132,9 +135,6 @@ export function openRowTables(file: string, logId: string): RowTables {
 
 const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
-
-const isNewer = (db: DatabaseSync, { position }: EventMark): boolean =>
-  comparePositions(position, newestOf(db)?.position ?? START) > 0
 
 type ModelStatements = ReturnType<typeof prepareModel>
 
@@ -193,4 +193,59 @@ const parsed = (row: unknown): JsonObject | undefined =>
 function tableName(name: string): string {
   if (!/^[a-z][a-z_]{0,40}$/.test(name)) throw new TypeError(`projection ${name} cannot name a table`)
   return `row_${name}`
+}
+
+/**
+ * Read models are rebuilt from the log, so losing their last commits with the power costs only time. Pages are copied into
+ * the file 32 MiB at a time: a table with keys in no order changes the same ones again and again.
+ */
+const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;'
+
+/** A file of another layout, or of another log, is made anew. */
+const LAYOUT = 2
+const SCHEMA = `PRAGMA user_version = ${LAYOUT};
+  CREATE TABLE log (id TEXT NOT NULL) STRICT;
+  CREATE TABLE newest (one INTEGER PRIMARY KEY, id TEXT NOT NULL, position TEXT NOT NULL) STRICT;
+  CREATE TABLE model (
+    name TEXT PRIMARY KEY, version INTEGER NOT NULL, position TEXT NOT NULL, is_whole INTEGER NOT NULL
+  ) STRICT;`
+
+/**
+ * Opens the file of read models. All in it follows from the log: one that is damaged, or of another log, is emptied.
+ *
+ * @throws ServiceError `store_unavailable` where it cannot be opened
+ */
+function openFile(file: string, logId: string): DatabaseSync {
+  makePrivate(file)
+  let db = new DatabaseSync(file)
+  try {
+    if (isOfLog(db, logId)) return db
+    db.close()
+    db = emptyFile(file, logId)
+    return db
+  } catch (error) {
+    if (db.isOpen) db.close()
+    if (isDamage(error)) return emptyFile(file, logId)
+    throw new ServiceError('store_unavailable', {
+      message: `the read models ${file} cannot be opened: ${reasonOf(error)}`,
+      cause: error,
+    })
+  }
+}
+
+/** Makes the file anew; nothing may have it open. */
+function emptyFile(file: string, logId: string): DatabaseSync {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+  makePrivate(file)
+  const db = new DatabaseSync(file)
+  db.exec(SETTINGS)
+  db.exec(SCHEMA)
+  db.prepare('INSERT INTO log (id) VALUES (?)').run(logId)
+  return db
+}
+
+function isOfLog(db: DatabaseSync, logId: string): boolean {
+  db.exec(SETTINGS)
+  const { user_version: layout } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  return layout === LAYOUT && db.prepare('SELECT id FROM log').get()?.['id'] === logId
 }

@@ -3,6 +3,7 @@ import { BASE } from '../../../contracts/chain.ts'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { paymentFact, paymentIdOf } from '../../../projections/given-events.fixture.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
@@ -59,7 +60,7 @@ async function append(
   data: JsonObject = {},
 ): Promise<void> {
   const { stream, event } = paymentFact(type, { paymentId: paymentIdOf(number), ...data }, { payer })
-  await store.append(stream, [{ ...event, id: newId() }], { expected: 'any' })
+  await appendNext(store, stream, [{ ...event, id: newId() }])
 }
 
 const typesOf = (stream: string): Promise<string[]> => Array.fromAsync(store.read(stream), ({ type }) => type)

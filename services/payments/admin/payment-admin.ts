@@ -6,8 +6,8 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
-import { CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
-import { executeCommand } from '../../log/execute-command.ts'
+import { type LogUse, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import { createPaymentLog } from '../claims/payment-log.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
@@ -50,7 +50,7 @@ export type PaymentAdmin = ReturnType<typeof createPaymentAdmin>
 export function createPaymentAdmin(options: PaymentAdminOptions) {
   const { index, newId } = options
   const log = createPaymentLog(options)
-  const path = { ...options, policy: CALLER_WAITS }
+  const path = { ...options, policy: RETRY_FOR_CALLER }
 
   function rows(): PaymentIndex {
     if (index !== undefined) return index

@@ -1,12 +1,12 @@
 import type { NewEvent } from '../../../contracts/event.ts'
 import {
   appendedOr,
-  appendUntilKnown,
-  CALLER_WAITS,
+  appendWithRetry,
   type LogUse,
-  type PlacedAppend,
+  type PendingAppend,
+  RETRY_FOR_CALLER,
   type UnknownOutcome,
-} from '../../log/append-until-known.ts'
+} from '../../log/append-with-retry.ts'
 import { type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 
 const UNKNOWN: UnknownOutcome = {
@@ -18,7 +18,7 @@ const UNKNOWN: UnknownOutcome = {
 export type PaymentLog = ReturnType<typeof createPaymentLog>
 
 export function createPaymentLog(options: Omit<LogUse, 'newId'>) {
-  const path = { ...options, policy: CALLER_WAITS }
+  const path = { ...options, policy: RETRY_FOR_CALLER }
   return {
     /** The newest state, other processes' events included; undefined where there is no claim. */
     load: (stream: string): Promise<LoadedPayment | undefined> => loadPayment(options.store, stream),
@@ -28,8 +28,8 @@ export function createPaymentLog(options: Omit<LogUse, 'newId'>) {
      * @returns undefined where the stream is not at that revision: to be read and decided anew
      * @throws ServiceError `outcome_unknown`; of the store
      */
-    async append(stream: string, events: readonly NewEvent[], expected: PlacedAppend['expected']) {
-      const outcome = await appendUntilKnown(path, { stream, events, expected })
+    async append(stream: string, events: readonly NewEvent[], expected: PendingAppend['expected']) {
+      const outcome = await appendWithRetry(path, { stream, events, expected })
       // The same id with other content was another try of the same thing: what is there counts.
       return appendedOr(outcome, UNKNOWN)
     },

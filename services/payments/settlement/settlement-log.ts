@@ -3,11 +3,11 @@ import { decodeEvent, EVENT_CATALOGUE, type FactOf } from '../../../contracts/ev
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import {
   appendedOr,
-  appendUntilKnown,
-  LOOKS_AGAIN,
+  appendWithRetry,
   type LogUse,
+  RETRY_FOR_CALLER,
   type UnknownOutcome,
-} from '../../log/append-until-known.ts'
+} from '../../log/append-with-retry.ts'
 import { afterEvent, type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 import { isAwaited, isOpen, type Payment } from '../state/payment-state.ts'
 
@@ -86,7 +86,7 @@ export function createSettlementLog(options: Omit<LogUse, 'signal'>) {
         after.revision,
       )
       const placed = { stream: loaded.stream, events: added, expected: loaded.revision }
-      const outcome = await appendUntilKnown({ ...options, policy: LOOKS_AGAIN, signal }, placed)
+      const outcome = await appendWithRetry({ ...options, policy: RETRY_FOR_CALLER, signal }, placed)
       return appendedOr(outcome, UNKNOWN) === undefined ? undefined : after
     },
   }

@@ -3,7 +3,7 @@ import { isServiceError, reasonOf, ServiceError } from '../../../contracts/error
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { Leases } from '../../log/lease/leases.ts'
+import type { Leases } from '../../log/leases/leases.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'

@@ -1,4 +1,4 @@
-import type { Leases } from '../../log/lease/leases.ts'
+import type { Leases } from '../../log/leases/leases.ts'
 
 /**
  * Works while this process holds the lease of its group, which has one shard; when the lease is lost, the work has

@@ -10,7 +10,7 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import { appendUntilKnown, LOOKS_AGAIN, type LogUse } from '../../log/append-until-known.ts'
+import { appendWithRetry, type LogUse, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { type Checkpoint, signCheckpoint } from '../note.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { decideSigning, type SigningState } from './decide-signing.ts'
@@ -57,8 +57,8 @@ export class CheckpointSigner {
     let expected: Revision | 'no-stream' = 'no-stream'
     for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
       expected = revision
-    const path = { ...this.#options, policy: LOOKS_AGAIN, signal: this.#patient }
-    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+    const path = { ...this.#options, policy: RETRY_FOR_CALLER, signal: this.#patient }
+    const outcome = await appendWithRetry(path, { stream, events: [event], expected })
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
   }
 

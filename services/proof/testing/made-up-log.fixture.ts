@@ -9,6 +9,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { appendFacts, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { logCheckpoints } from '../../../projections/index.ts'
 import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
@@ -89,7 +90,7 @@ export async function openMadeUpLog(
       marketNow: options.marketNow ?? (() => NOW),
     }),
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {
-      await store.append(stream, events, { expected: 'any' })
+      await appendNext(store, stream, events)
     },
     /**
      * Records verdicts, each so many hours before now; the window is eight hours long.

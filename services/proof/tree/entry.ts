@@ -2,6 +2,7 @@ import { assert } from '../../../contracts/assert.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
+import { canonicalText } from './canonical-text.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
 
 /**
@@ -23,9 +24,11 @@ export const ENTRY_TYPES = Object.keys(ENTRY_KINDS) as (keyof typeof ENTRY_KINDS
 /** The parts of an event that the log commits to: all but its place and time. */
 export type Content = Pick<NewEvent, 'id' | 'type' | 'schema' | 'data'>
 
-/** A content as the text that its hash is taken of. */
-export const contentText = ({ id, type, schema, data }: Content): string =>
-  canonicalJson({ id, type, schema, data })
+/** A content as the text that its hash is taken of: JSON with its keys in order. @param text of its data, if it is known */
+export function contentText({ id, type, schema, data, text }: Content & { readonly text?: string }): string {
+  const ordered = text === undefined ? canonicalJson(data) : canonicalText(type, text, () => data)
+  return `{"data":${ordered},"id":${JSON.stringify(id)},"schema":${schema},"type":${JSON.stringify(type)}}`
+}
 
 /** One entry of the tree: a commitment that reveals only the kind of its content and when it is shown. */
 export interface Entry {
@@ -45,18 +48,15 @@ export const opensAt = ({ type, data }: Pick<Content, 'type' | 'data'>): number 
   type === 'VerdictRecorded' && typeof data.validUntil === 'number' ? data.validUntil : 0
 
 /**
- * The entry of a content. Its data is read once, because a recorded event parses it each time.
+ * The entry of a content, or of a recorded event.
  *
  * @param text that of the content, if it is known
  * @throws TypeError for an event that is no entry
  */
-export function entryOf(
-  { id, type, schema, data }: Content,
-  text = contentText({ id, type, schema, data }),
-): Entry {
-  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[type]
-  if (kind === undefined) throw new TypeError(`${type} is no entry of the log`)
-  return { kind, opensAt: opensAt({ type, data }), hash: sha256(text) }
+export function entryOf(content: Content & { readonly text?: string }, text?: string): Entry {
+  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[content.type]
+  if (kind === undefined) throw new TypeError(`${content.type} is no entry of the log`)
+  return { kind, opensAt: opensAt(content), hash: sha256(text ?? contentText(content)) }
 }
 
 /** Version, kind, time in big-endian order, hash. */

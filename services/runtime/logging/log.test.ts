@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
 import { createLog } from './log.ts'
 
 describe('the log', () => {
@@ -50,6 +51,22 @@ describe('the log', () => {
       err: { message: 'of two', errors: [{ code: 'EPIPE' }] },
     })
     expect(JSON.parse(lines[2] ?? '')).toMatchObject({ err: 'no error' })
+  })
+
+  test('warns of a store that does not answer once in ten seconds, whoever meets it', () => {
+    const lines: string[] = []
+    const log = createLog('info', {
+      write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg),
+    })
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+    const away = new ServiceError('store_unavailable')
+    for (const part of ['leases', 'webhooks', 'leases']) log.warn({ err: away }, part)
+    log.error({ err: away }, 'an error')
+    log.warn({ err: new ServiceError('log_damaged') }, 'another cause')
+    clock.mockReturnValue(10_000)
+    log.warn({ err: away }, 'leases again')
+    clock.mockRestore()
+    expect(lines).toEqual(['leases', 'an error', 'another cause', 'leases again'])
   })
 
   const hasFullDevice = existsSync('/dev/full')

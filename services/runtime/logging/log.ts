@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { type ErrorCode, isServiceError } from '../../../contracts/errors.ts'
 
 /** Never written, wherever in a logged object they stand. */
 const REDACTED = [
@@ -28,11 +29,36 @@ function describeError(error: unknown): object | string {
   return { type, message, stack, code, ...(errors.length > 0 && { errors }) }
 }
 
+/** A store that does not answer fails every part that uses it, many times a second. It is warned of this often. */
+const STORE_WARNING_MS = 10_000
+const WARN = 40
+
+/** Whether a line warns of a store for which a line was written lately. */
+function createWarningLimit() {
+  const writtenAt = new Map<string, number>()
+  return (about: unknown, level: number): boolean => {
+    const error = typeof about === 'object' && about !== null && 'err' in about ? about.err : undefined
+    if (level !== WARN || !isServiceError(error) || !STORE_SILENT.has(error.code)) return false
+    const now = performance.now()
+    if (now - (writtenAt.get(error.code) ?? Number.NEGATIVE_INFINITY) < STORE_WARNING_MS) return true
+    writtenAt.set(error.code, now)
+    return false
+  }
+}
+
+const STORE_SILENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'outcome_unknown'])
+
 /** JSON lines on standard error; standard output is for people and data. */
 export function createLog(level: string, destination: DestinationStream = standardError()): Logger {
+  const isRepeated = createWarningLimit()
   return pino(
     {
       level,
+      hooks: {
+        logMethod(line, write, of) {
+          if (!isRepeated(line[0], of)) write.apply(this, line)
+        },
+      },
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },

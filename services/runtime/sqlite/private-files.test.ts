@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { anEvent } from '../../log/event-store.contract.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
@@ -42,7 +43,7 @@ describe('files of the store', () => {
   async function useAll(): Promise<void> {
     const store = await openEmbeddedStore({ directory: folder, now: Date.now })
     const tables = openRowTables(join(folder, 'projections.db'), 'a log')
-    await store.append('s', [anEvent()], { expected: 'any' })
+    await appendNext(store, 's', [anEvent()])
     tables.open('some', 1)
     // While they are open, what SQLite keeps beside them is there too.
     expect(exposedIn(folder)).toEqual([])

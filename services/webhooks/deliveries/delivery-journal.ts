@@ -2,7 +2,7 @@ import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { CONFLICTS } from '../../log/append-until-known.ts'
+import { CONFLICTS } from '../../log/append-with-retry.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Deliveries } from './delivery-state.ts'
 import {

@@ -12,6 +12,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { anId, NOON } from '../signals/testing/signal-log.fixture.ts'
@@ -38,7 +39,7 @@ beforeAll(async () => {
         meta: { correlationId: 'test', actor: 'test' },
       })
     })
-    await store.append(verdictStream(aVerdict({ timeframe: '1m' })), events, { expected: 'any' })
+    await appendNext(store, verdictStream(aVerdict({ timeframe: '1m' })), events)
   }
   await store.close()
 })

@@ -4,7 +4,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import { appendUntilKnown, CONFLICTS, type LogUse, UNTIL_ENDED } from '../../log/append-until-known.ts'
+import { appendWithRetry, CONFLICTS, type LogUse, RETRY_IN_BACKGROUND } from '../../log/append-with-retry.ts'
 import { DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import type { Plan } from './plan-flush.ts'
@@ -35,7 +35,7 @@ export interface DeliveryLog {
  * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
  */
 export function openDeliveryLog({ store, newId, now, sleep, signal }: LogUse): DeliveryLog {
-  const path = { store, now, sleep, signal, policy: UNTIL_ENDED }
+  const path = { store, now, sleep, signal, policy: RETRY_IN_BACKGROUND }
 
   /** @throws ServiceError a conflict where something else has the place; those of the store once this process ends */
   async function append(
@@ -44,7 +44,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: LogUse): D
     expected: Deliveries['revision'],
   ): Promise<void> {
     const stream = deliveryStream(subscriptionId)
-    const outcome = await appendUntilKnown(path, { stream, events, expected })
+    const outcome = await appendWithRetry(path, { stream, events, expected })
     if (outcome.kind !== 'appended') throw outcome.error
   }
 

@@ -8,9 +8,9 @@ import { ScanCompleted } from '../../../contracts/scan-events.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
@@ -96,7 +96,7 @@ export function createDigestRecorder(options: DigestRecorderOptions) {
     const { exchange, timeframe } = wantedScan
     const stream = scanStream(exchange, timeframe)
     const { result } = await executeCommand<Head['newest'], Head['newest']>(
-      { store, policy: LOOKS_AGAIN, now: clock, sleep, signal },
+      { store, policy: RETRY_FOR_CALLER, now: clock, sleep, signal },
       {
         stream,
         async load() {

@@ -1,7 +1,7 @@
 import type { Tier } from '../../../contracts/plans.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { Leases } from '../../log/lease/leases.ts'
+import type { Leases } from '../../log/leases/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
-import type { Lease } from '../../log/lease/leases.ts'
+import type { Lease } from '../../log/leases/leases.ts'
 import { createWakeSignal, waitAtMost } from '../../runtime/async/wake-signal.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { DispatchEngine } from './dispatch-engine.ts'

@@ -7,7 +7,7 @@ import {
   SubscriptionDisabled,
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
-import { appendUntilKnown, type LogUse, UNTIL_ENDED } from '../../log/append-until-known.ts'
+import { appendWithRetry, type LogUse, RETRY_IN_BACKGROUND } from '../../log/append-with-retry.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { Change } from './decide-attempt.ts'
 
@@ -16,7 +16,7 @@ export type EndpointLog = ReturnType<typeof createEndpointLog>
 /** The streams of subscriptions, in which the dispatcher records what became of an endpoint. */
 export function createEndpointLog(options: LogUse) {
   const { store, newId } = options
-  const path = { ...options, policy: UNTIL_ENDED }
+  const path = { ...options, policy: RETRY_IN_BACKGROUND }
 
   /** The subscription after everything that its stream has now. */
   async function newest(subscription: Subscription): Promise<Subscription> {
@@ -33,7 +33,7 @@ export function createEndpointLog(options: LogUse) {
   /** False where another event has its place. */
   async function append(event: NewEvent, { subscriptionId, revision }: Subscription): Promise<boolean> {
     const stream = subscriptionStream(subscriptionId)
-    const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
+    const outcome = await appendWithRetry(path, { stream, events: [event], expected: revision })
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
     return outcome.kind === 'appended'
   }

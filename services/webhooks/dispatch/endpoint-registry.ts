@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Lease } from '../../log/lease/leases.ts'
+import type { Lease } from '../../log/leases/leases.ts'
 import type { ShardHealth } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { positionBefore, resolveStart } from './find-position.ts'
@@ -19,7 +20,7 @@ async function aLog(times: readonly number[]): Promise<EventStore> {
     now = at
     const id = `019abcde-7c00-7001-8000-${String(n).padStart(12, '0')}`
     const event = { id, type: 'Something', schema: 1, data: {}, meta: { correlationId: 'c', actor: 'a' } }
-    await store.append('store-test', [event], { expected: 'any' })
+    await appendNext(store, 'store-test', [event])
   }
   return store
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CursorMoved, DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { initialDeliveries, toSnapshot } from '../deliveries/delivery-state.ts'
 import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
@@ -68,7 +69,7 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
       ],
     }
     const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
-    await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+    await appendNext(world.store(), deliveryStream(subscriptionId), [event])
   }
 }
 
@@ -123,6 +124,6 @@ test('what is remembered of deliveries follows what is written down anew, as by 
     data: { subscriptionId, token: 2, state },
     meta: ORIGIN,
   })
-  await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+  await appendNext(world.store(), deliveryStream(subscriptionId), [event])
   expect(await delivered()).toBe(7)
 })

@@ -1,5 +1,5 @@
 import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
-import type { LogUse } from '../../log/append-until-known.ts'
+import type { LogUse } from '../../log/append-with-retry.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'

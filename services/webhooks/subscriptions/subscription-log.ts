@@ -4,11 +4,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
   appendedOr,
-  appendUntilKnown,
-  CALLER_WAITS,
+  appendWithRetry,
   type LogUse,
+  RETRY_FOR_CALLER,
   type UnknownOutcome,
-} from '../../log/append-until-known.ts'
+} from '../../log/append-with-retry.ts'
 import { createStreamRepository, type LimitOf } from '../../log/stream-repository.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
@@ -45,7 +45,7 @@ const UNKNOWN: UnknownOutcome = {
 /** The streams of subscriptions. */
 export function createSubscriptionLog(options: LogUse) {
   const { newId } = options
-  const path = { ...options, policy: CALLER_WAITS }
+  const path = { ...options, policy: RETRY_FOR_CALLER }
   const repository = createStreamRepository<Subscription | undefined>({
     ...path,
     streamOf: subscriptionStream,
@@ -95,7 +95,7 @@ export function createSubscriptionLog(options: LogUse) {
     ): Promise<boolean> {
       const stream = subscriptionStream(subscriptionId)
       const events = [eventOf(fact, { id: eventId, meta: { ...origin } })]
-      const outcome = await appendUntilKnown(path, { stream, events, expected: 'no-stream' })
+      const outcome = await appendWithRetry(path, { stream, events, expected: 'no-stream' })
       // The same event with other bytes in it (sealing never gives the same twice) is the same request.
       return appendedOr(outcome, UNKNOWN) !== undefined
     },

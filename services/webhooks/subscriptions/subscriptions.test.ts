@@ -7,6 +7,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream, subscriptionStream } from '../../../contracts/streams.ts'
 import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { appendNext } from '../../../testing/append-next.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.fixture.ts'
 import { createSign } from '../sending/sign.ts'
@@ -484,7 +485,7 @@ async function recordAttempts(
     const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com' }
     const data = { ...about, cursor, attempts: [attempt] }
     const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
-    await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+    await appendNext(world.store(), deliveryStream(subscriptionId), [event])
   }
 }
 

@@ -3,8 +3,12 @@ import { loadCommands } from '../../../services/cli/commands.ts'
 import { findCommand, readCommandLine } from '../../../services/cli/run-command.ts'
 import { createModel } from '../../../services/engine/model/verdict-model.ts'
 import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
-import { type Manifest, parseManifest, signedText } from '../../../services/log/backup/manifest.ts'
-import { unpackSegment } from '../../../services/log/backup/segment.ts'
+import {
+  type Manifest,
+  parseManifest,
+  signedText,
+  unpackSegment,
+} from '../../../services/log/backup/manifest.ts'
 import { rowsOf } from '../../../services/log/embedded/stored-row.ts'
 import { loadLogKeys } from '../../../services/proof/signing/keys.ts'
 import { readSettings } from '../../../services/runtime/config/read-settings.ts'

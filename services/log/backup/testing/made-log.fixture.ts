@@ -3,6 +3,7 @@ import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LOG_RELEASE, LogBegun } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM, subjectStream } from '../../../../contracts/streams.ts'
+import { appendNext } from '../../../../testing/append-next.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 
 const meta = { correlationId: 'a test', actor: 'test' }
@@ -32,7 +33,7 @@ export async function appendSome(store: EventStore, count: number, stream = 'mad
       data: { text: `a\ttab, a\nline and ünïcödé ${left} ${index}` },
       meta,
     }))
-    await store.append(`${stream}-${left % 3}`, events, { expected: 'any' })
+    await appendNext(store, `${stream}-${left % 3}`, events)
   }
 }
 

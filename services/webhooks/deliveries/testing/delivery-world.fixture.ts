@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
-import type { LogUse } from '../../../log/append-until-known.ts'
+import type { LogUse } from '../../../log/append-with-retry.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'

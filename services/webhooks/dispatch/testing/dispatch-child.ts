@@ -10,9 +10,10 @@ import {
   SubscriptionResumed,
 } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { appendNext } from '../../../../testing/append-next.ts'
 import { openEmbeddedStore } from '../../../log/embedded/embedded-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
-import { createSoleLeases } from '../../../log/lease/create-sole-leases.ts'
+import { createSoleLeases } from '../../../log/leases/leases.ts'
 import { sleep } from '../../../runtime/async/sleep.ts'
 import { createInProcessBus } from '../../../runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
@@ -97,7 +98,7 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
 async function resume(name: string): Promise<void> {
   const data = { subscriptionId: anId(name), from: 'cursor' as const, after: null }
   const event = newEvent(SubscriptionResumed, { id: newId(), data, meta: metaOf(name) })
-  await store.append(subscriptionStream(anId(name)), [event], { expected: 'any' })
+  await appendNext(store, subscriptionStream(anId(name)), [event])
 }
 
 /** A kill may come while one is paused. */
@@ -106,7 +107,7 @@ async function pauseNowAndThen(): Promise<void> {
     for (const name of names.split(',')) {
       const data = { subscriptionId: anId(name), reason: 'maintenance' }
       const event = newEvent(SubscriptionPaused, { id: newId(), data, meta: metaOf(name) })
-      await store.append(subscriptionStream(anId(name)), [event], { expected: 'any' })
+      await appendNext(store, subscriptionStream(anId(name)), [event])
       await sleep(20, signal)
       await resume(name)
       await sleep(60, signal)

@@ -7,11 +7,12 @@ import { subscriptionStream, verdictStream } from '../../../../contracts/streams
 import { AS_IT_COMES, type Sending, type SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { appendNext } from '../../../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createFakeClock, type FakeClock } from '../../../../testing/time/fake-clock.fixture.ts'
 import type { EventStore } from '../../../log/event-store.ts'
-import { createSoleLeases } from '../../../log/lease/create-sole-leases.ts'
-import { SharedLeases } from '../../../log/lease/shared-leases.ts'
+import { createSoleLeases } from '../../../log/leases/leases.ts'
+import { SharedLeases } from '../../../log/leases/shared-leases.ts'
 import type { Bus } from '../../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../../runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
@@ -140,7 +141,7 @@ export class DispatchWorld {
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
     const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
     const given = { subscriptionId: anId(name), ...by, ...data }
-    await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
+    await appendNext(this.store, stream, [newEvent(definition, { id, data: given, meta })])
   }
 
   /**

@@ -24,6 +24,7 @@ import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { type Verdict } from '../../../../contracts/verdict.ts'
+import { appendNext } from '../../../../testing/append-next.ts'
 import {
   createMemoryLog,
   type MemoryLog,
@@ -115,7 +116,7 @@ export function aSignalLog(): SignalLog {
       const events: NewEvent[] = facts.map(({ definition, data }) =>
         newEvent(definition, { id: anId(`event ${ids++}`), data, meta }),
       )
-      await world.store.append(stream, events, { expected: 'any' })
+      await appendNext(world.store, stream, events)
       const newest = log.rows.at(-1)
       if (newest === undefined) throw new Error('nothing was appended')
       return decoded(newest)

@@ -4,6 +4,7 @@ import { VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { verdictStream } from '../../../../contracts/streams.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { appendNext } from '../../../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { startProjector } from '../../../log/projector/projector.ts'
@@ -94,9 +95,7 @@ export function aWorld(): World {
         bars += 1
         const data = aVerdict({ call: 'BUY', barClose: bars * 3_600_000, verdictId: idOf(`bar ${bars}`) })
         const event = newEvent(VerdictRecorded, { id: data.verdictId, data, meta: ORIGIN })
-        positions.push(
-          (await world.store().append(verdictStream(data), [event], { expected: 'any' })).position,
-        )
+        positions.push((await appendNext(world.store(), verdictStream(data), [event])).position)
       }
       return positions
     },

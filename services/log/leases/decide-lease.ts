@@ -1,6 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
-import type { Lease } from './leases.ts'
+import type { Lease } from './leased-work.ts'
 
 /** A process's renewal, with its claim to shards. */
 export interface LeaseClaim {
@@ -65,7 +65,7 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
  * Whether a claim would change anything: not where every shard is held by somebody present with no more than a fair
  * share. So of eight processes that wait for one shard, seven write nothing.
  */
-export function isWorthSaying(
+export function needsRenewal(
   before: readonly LeaseHolder[],
   { holder, shards, silent }: Pick<LeaseClaim, 'holder' | 'shards' | 'silent'>,
 ): boolean {

@@ -3,13 +3,25 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { EventStore } from '../event-store.ts'
 import { toSequence } from '../sequence-position.ts'
-import { createLeasedWork, type LeasedWork } from './leased-work.ts'
-import type { Leases } from './leases.ts'
+import { createLeasedWork, type Lease, type LeasedWork, type LeaseHandlers } from './leased-work.ts'
+
+export type { Lease } from './leased-work.ts'
+
+/**
+ * Shares the numbered shards of a group of work among the processes that do it, through the log. A process that
+ * dies loses its shards within seconds; one that joins is given its part.
+ */
+export interface Leases {
+  /** Takes part until the signal, then gives everything back. */
+  run(handlers: LeaseHandlers, signal: AbortSignal): Promise<void>
+  /** Leases held now. */
+  held(): readonly Lease[]
+}
 
 export interface SoleLeasesOptions extends Partial<Pick<Clock, 'sleep'>> {
   readonly store: Pick<EventStore, 'head'>
   readonly shards: number
-  /** Told of work that would not begin or end. */
+  /** Called with each failure to begin or end work. */
   readonly report: (error: unknown) => void
 }
 
@@ -24,17 +36,21 @@ export function createSoleLeases({ store, shards, report, sleep: rest = sleep }:
       if (signal.aborted) return
       const doing = createLeasedWork(handlers, report)
       work = doing
-      const start = async (wanted: Iterable<number>): Promise<void> => {
-        const token = toSequence(await store.head())
-        for (const shard of wanted) doing.start({ shard, token })
-      }
-      await start(Array.from({ length: shards }, (_, shard) => shard))
+      let idle = new Set(Array.from({ length: shards }, (_, shard) => shard))
       while (!signal.aborted) {
+        try {
+          const token = toSequence(await store.head())
+          for (const shard of idle) doing.start({ shard, token })
+          idle = new Set()
+        } catch (error) {
+          report(error)
+        }
         await rest(LIMITS.leaseRenewMs, signal)
-        const stopped = signal.aborted ? new Set<number>() : doing.stopped()
-        doing.forget(stopped)
+        if (signal.aborted) break
         // Work that would not begin is tried again.
-        await start(stopped).catch(report)
+        const stopped = doing.stopped()
+        doing.forget(stopped)
+        idle = new Set([...idle, ...stopped])
       }
       doing.stopAll()
       await doing.settled()

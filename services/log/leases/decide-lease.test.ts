@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
-import { decideLease, isWorthSaying, type LeaseClaim, withoutHolder } from './decide-lease.ts'
+import { decideLease, type LeaseClaim, needsRenewal, withoutHolder } from './decide-lease.ts'
 
 const part = (holder: string, renewedBy: number, shards: Readonly<Record<number, number>>): LeaseHolder => ({
   holder,
@@ -88,6 +88,6 @@ describe('what it is worth to say that one is there', () => {
       false,
     ],
   ])('where %s', (_, before, isWorth) => {
-    expect(isWorthSaying(before, { holder: 'me', shards: 4, silent: new Set(['dead']) })).toBe(isWorth)
+    expect(needsRenewal(before, { holder: 'me', shards: 4, silent: new Set(['dead']) })).toBe(isWorth)
   })
 })

@@ -1,6 +1,16 @@
-import type { Lease, Leases } from './leases.ts'
+/** A share of work that one process has at a time. */
+export interface Lease {
+  readonly shard: number
+  /** Rises whenever the shard changes hands: the holder of a lower one has lost it. */
+  readonly token: number
+}
 
-type Handlers = Parameters<Leases['run']>[0]
+/** Called one at a time for each shard. */
+export interface LeaseHandlers {
+  readonly gained: (lease: Lease) => Promise<void>
+  /** Must have stopped the work when it resolves: nobody else has the shard before. */
+  readonly lost: (lease: Lease) => Promise<void>
+}
 
 interface Part {
   readonly lease: Lease
@@ -10,7 +20,7 @@ interface Part {
 /** This process's work on its shards: begun and ended for each in turn, and never two at once for one shard. */
 export type LeasedWork = ReturnType<typeof createLeasedWork>
 
-export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void) {
+export function createLeasedWork(handlers: LeaseHandlers, report: (error: unknown) => void) {
   const parts = new Map<number, Part>()
   const tails = new Map<number, Promise<void>>()
   /** Asked for twice with every webhook; made anew after a start and a stop. */

@@ -38,7 +38,7 @@ const EVENT_TYPE = /^[A-Z][A-Za-z0-9]{0,63}$/
  * Checks and encodes an append, the same way for every adapter, before anything reaches a log: a value
  * that JSON would drop or change (bigint, undefined, NaN) is refused here.
  */
-export function encodeAppend(
+export function validateAppend(
   stream: string,
   events: readonly NewEvent[],
   expected: ExpectedRevision,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { anEvent } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
-import { createSoleLeases } from './create-sole-leases.ts'
+import { createSoleLeases } from './leases.ts'
 import { SimulatedHolders } from './testing/simulated-holders.fixture.ts'
 
 const SHARDS = 6
@@ -53,7 +53,7 @@ describe('leases', () => {
     expect(world.errors).toEqual([])
   })
 
-  test('of a process that dies are another one’s within nine seconds, whenever it dies', async () => {
+  test('of a process that dies are another one’s within ten seconds, whenever it dies', async () => {
     for (let afterMs = 0; afterMs < 6_000; afterMs += 500) {
       await using world = new SimulatedHolders({ shards: SHARDS, drifts: [0, 700] })
       await world.join(0)
@@ -61,18 +61,18 @@ describe('leases', () => {
       await world.join(1)
       await world.pass(12_000 + afterMs)
       await world.kill(0)
-      await world.pass(9_000)
+      await world.pass(10_000)
       expect(world.shardsOf(1), `killed after ${afterMs} ms`).toHaveLength(SHARDS)
     }
   })
 
-  test('are given back at once by one that leaves', async () => {
+  test('of one that leaves are taken by the next renewal', async () => {
     await using world = new SimulatedHolders({ shards: SHARDS })
     await world.join(0)
     await world.join(1)
     await world.pass(15_000)
     await world.leave(0)
-    await world.pass(2_250)
+    await world.pass(2_750)
     expect(world.shardsOf(1)).toHaveLength(SHARDS)
   })
 
@@ -207,6 +207,31 @@ describe('sole leases', () => {
     await store.append('s', [anEvent()], { expected: 'no-stream' })
     expect(await run(store)).toEqual({ tokens: [1, 1, 1], ended: 3 })
     expect(await store.head()).toBe('1')
+  })
+
+  test('of a log that cannot be read for a moment are had once it can', async () => {
+    const ending = new AbortController()
+    const store = openMemoryStore({ now: () => 0 })
+    let failures = 2
+    const head = async (): Promise<string> => {
+      if (failures-- > 0) throw new Error('cannot read')
+      return store.head()
+    }
+    const reports: unknown[] = []
+    const report = (error: unknown): void => void reports.push(error)
+    const rest = async (): Promise<void> => {
+      await setImmediate()
+    }
+    const begun = Promise.withResolvers<void>()
+    const leases = createSoleLeases({ store: { head }, shards: 1, report, sleep: rest })
+    const running = leases.run(
+      { gained: async () => begun.resolve(), lost: async () => undefined },
+      ending.signal,
+    )
+    await begun.promise
+    expect(reports.map(String)).toEqual(['Error: cannot read', 'Error: cannot read'])
+    ending.abort()
+    await running
   })
 
   test('of which the work cannot begin are tried again', async () => {

@@ -9,18 +9,17 @@ import {
 import {
   type AppendPath,
   appendedOr,
-  appendUntilKnown,
-  CALLER_WAITS,
-  LOOKS_AGAIN,
-  UNTIL_ENDED,
-} from './append-until-known.ts'
+  appendWithRetry,
+  RETRY_FOR_CALLER,
+  RETRY_IN_BACKGROUND,
+} from './append-with-retry.ts'
 
 let world: FaultyWorld
 beforeEach(() => {
   world = createFaultyWorld()
 })
 
-const path = (policy = CALLER_WAITS): AppendPath => ({ ...world, policy, signal: world.ending.signal })
+const path = (policy = RETRY_FOR_CALLER): AppendPath => ({ ...world, policy, signal: world.ending.signal })
 
 const anEvent = (n = 0): NewEvent => ({
   id: world.newId(),
@@ -32,9 +31,9 @@ const anEvent = (n = 0): NewEvent => ({
 
 const append = (
   events: readonly NewEvent[],
-  policy = CALLER_WAITS,
+  policy = RETRY_FOR_CALLER,
   expected: number | 'no-stream' = 'no-stream',
-) => appendUntilKnown(path(policy), { stream: 's', events, expected })
+) => appendWithRetry(path(policy), { stream: 's', events, expected })
 
 async function idsInLog(): Promise<string[]> {
   const ids: string[] = []
@@ -42,7 +41,7 @@ async function idsInLog(): Promise<string[]> {
   return ids
 }
 
-describe('appendUntilKnown', () => {
+describe('appendWithRetry', () => {
   const SCHEDULES: readonly (readonly AppendFault[])[] = [
     [],
     ['lost-after'],
@@ -68,10 +67,10 @@ describe('appendUntilKnown', () => {
   })
 
   test('is refused, and did not happen, where the store is away for longer than the patience', async () => {
-    world.awayUntil = world.now() + CALLER_WAITS.refusedMs + 60_000
+    world.awayUntil = world.now() + RETRY_FOR_CALLER.refusedMs + 60_000
     const began = world.now()
     expect(await append([anEvent()])).toMatchObject({ kind: 'refused', error: { code: 'store_unavailable' } })
-    expect(world.now() - began).toBeLessThan(CALLER_WAITS.refusedMs + 1_000)
+    expect(world.now() - began).toBeLessThan(RETRY_FOR_CALLER.refusedMs + 1_000)
     expect(await idsInLog()).toEqual([])
   })
 
@@ -80,14 +79,14 @@ describe('appendUntilKnown', () => {
     world.faults.push('lost-after', ...Array.from({ length: 500 }, () => 'away' as const))
     const began = world.now()
     expect(await append([event])).toMatchObject({ kind: 'unknown' })
-    expect(world.now() - began).toBeGreaterThanOrEqual(CALLER_WAITS.unknownMs)
+    expect(world.now() - began).toBeGreaterThanOrEqual(RETRY_FOR_CALLER.unknownMs)
     expect(await idsInLog()).toEqual([event.id])
   })
 
   test('counts the patience from when the caller began to wait', async () => {
     world.awayUntil = world.now() + 3_600_000
-    const since = world.now() - CALLER_WAITS.refusedMs
-    const outcome = await appendUntilKnown(path(), {
+    const since = world.now() - RETRY_FOR_CALLER.refusedMs
+    const outcome = await appendWithRetry(path(), {
       stream: 's',
       events: [anEvent()],
       expected: 'no-stream',
@@ -99,9 +98,9 @@ describe('appendUntilKnown', () => {
 
   test('ends also where the clock stands still', async () => {
     world.awayUntil = Number.POSITIVE_INFINITY
-    const still = { ...path(LOOKS_AGAIN), now: () => 0, sleep: async () => undefined }
+    const still = { ...path(RETRY_FOR_CALLER), now: () => 0, sleep: async () => undefined }
     expect(
-      await appendUntilKnown(still, { stream: 's', events: [anEvent()], expected: 'no-stream' }),
+      await appendWithRetry(still, { stream: 's', events: [anEvent()], expected: 'no-stream' }),
     ).toMatchObject({
       kind: 'refused',
     })
@@ -109,11 +108,11 @@ describe('appendUntilKnown', () => {
 
   test('waits for as long as it runs where its policy says so, and ends with the signal', async () => {
     world.awayUntil = world.now() + 86_400_000
-    expect(await append([anEvent()], UNTIL_ENDED)).toMatchObject({ kind: 'appended' })
+    expect(await append([anEvent()], RETRY_IN_BACKGROUND)).toMatchObject({ kind: 'appended' })
     world.awayUntil = Number.POSITIVE_INFINITY
     const sleep = async () => world.ending.abort()
-    const ended = { ...path(UNTIL_ENDED), sleep }
-    expect(await appendUntilKnown(ended, { stream: 's', events: [anEvent()], expected: 0 })).toMatchObject({
+    const ended = { ...path(RETRY_IN_BACKGROUND), sleep }
+    expect(await appendWithRetry(ended, { stream: 's', events: [anEvent()], expected: 0 })).toMatchObject({
       kind: 'refused',
     })
   })
@@ -128,7 +127,7 @@ describe('appendUntilKnown', () => {
     expect(await append([anEvent()])).toMatchObject({ kind: 'conflict' })
     // A stream that is shorter than expected cannot have it either.
     world.faults.push('lost-before')
-    expect(await append([anEvent()], CALLER_WAITS, 7)).toMatchObject({ kind: 'conflict' })
+    expect(await append([anEvent()], RETRY_FOR_CALLER, 7)).toMatchObject({ kind: 'conflict' })
   })
 
   test('is a conflict where the id stands for something else', async () => {
@@ -154,7 +153,7 @@ describe('appendUntilKnown', () => {
       await world.others.append('s', [{ ...event, data: { n: 7 } }], { expected: 'no-stream' })
     }
     const conflicting = { ...path(), store: { ...world.store, append: asRevisionConflict } }
-    const outcome = await appendUntilKnown(conflicting, {
+    const outcome = await appendWithRetry(conflicting, {
       stream: 's',
       events: [event],
       expected: 'no-stream',
@@ -187,7 +186,7 @@ describe('appendUntilKnown', () => {
         throw new ServiceError('revision_conflict', { details: { expected: 'no-stream', actual: 0 } })
       },
     }
-    const outcome = appendUntilKnown(
+    const outcome = appendWithRetry(
       { ...path(), store },
       { stream: 's', events: [anEvent()], expected: 'no-stream' },
     )
@@ -205,7 +204,7 @@ describe('appendUntilKnown', () => {
         throw new TypeError('not a function')
       },
     }
-    const outcome = appendUntilKnown(
+    const outcome = appendWithRetry(
       { ...path(), store },
       { stream: 's', events: [anEvent()], expected: 'no-stream' },
     )
@@ -225,7 +224,7 @@ describe('appendUntilKnown', () => {
     })
     expect(world.pauses).toEqual([])
     const store = { ...world.store, append: () => Promise.reject(new TypeError('a fault')) }
-    const failing = appendUntilKnown({ ...path(), store }, { stream: 's', events: [anEvent()], expected: 0 })
+    const failing = appendWithRetry({ ...path(), store }, { stream: 's', events: [anEvent()], expected: 0 })
     await expect(failing).rejects.toThrow(TypeError)
   })
 
@@ -233,7 +232,7 @@ describe('appendUntilKnown', () => {
     const told: string[] = []
     world.faults.push('away', 'lost-after')
     const telling = { ...path(), onFailure: ({ code }: ServiceError) => told.push(code) }
-    await appendUntilKnown(telling, { stream: 's', events: [anEvent()], expected: 'no-stream' })
+    await appendWithRetry(telling, { stream: 's', events: [anEvent()], expected: 'no-stream' })
     expect(told).toEqual(['store_unavailable', 'append_unknown'])
   })
 })

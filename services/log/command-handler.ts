@@ -3,11 +3,11 @@ import type { NewEvent, Revision } from '../../contracts/event.ts'
 import {
   type Appended,
   type AppendPath,
-  appendUntilKnown,
+  appendWithRetry,
   CONFLICTS,
   outcomeUnknownError,
   type UnknownOutcome,
-} from './append-until-known.ts'
+} from './append-with-retry.ts'
 
 /** A state, and the revision of its stream after which events may be appended. */
 export interface Loaded<State> {
@@ -54,7 +54,7 @@ export async function executeCommand<State, Result>(
     const { events, result } = await decide(before)
     const [first] = events
     if (first === undefined) return { before, result, appended: undefined }
-    const outcome = await appendUntilKnown(path, { stream, events, expected })
+    const outcome = await appendWithRetry(path, { stream, events, expected })
     if (outcome.kind === 'appended') return { before, result, appended: outcome }
     if (outcome.kind === 'unknown') throw outcomeUnknownError(unknown, outcome.error)
     if (outcome.kind === 'refused') throw outcome.error

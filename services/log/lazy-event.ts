@@ -7,7 +7,7 @@ interface StoredTexts extends Omit<EventPlace, 'position'>, Pick<RecordedEvent, 
 }
 
 /** An event whose JSON is parsed when somebody reads it. */
-export class UnparsedEvent implements RecordedEvent {
+export class LazyEvent implements RecordedEvent {
   readonly id: string
   readonly stream: string
   readonly revision: number

@@ -6,10 +6,8 @@ import type { Position } from '../../contracts/position.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { EventStore } from './event-store.ts'
 
-/** How long, and for what, an append is repeated. One of unknown outcome always is. */
-export interface AppendPolicy {
-  /** Refusals that pass by themselves. */
-  readonly repeated: ReadonlySet<ErrorCode>
+/** How long an append is repeated that was refused for a passing reason, or whose outcome is unknown. */
+export interface RetryPolicy {
   /** How long an append is repeated that has certainly not happened. */
   readonly refusedMs: number
   /** How long one is pursued of which nobody knows whether it happened. */
@@ -18,35 +16,18 @@ export interface AppendPolicy {
   readonly pausesMs: readonly number[]
 }
 
+/** Refusals that pass by themselves. */
 const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])
 
-/** Somebody waits for the answer. */
-export const CALLER_WAITS: AppendPolicy = {
-  repeated: PASSING,
+/** Somebody waits for the outcome, or reads the log again if it stays unknown. */
+export const RETRY_FOR_CALLER: RetryPolicy = {
   refusedMs: LIMITS.appendWaitMs,
   unknownMs: LIMITS.appendSettleMs,
   pausesMs: [10, 25, 50, 100, 250, 500],
 }
 
-/** Work that looks at the log again by itself: what it does not learn soon, it reads at its next look. */
-export const LOOKS_AGAIN: AppendPolicy = {
-  repeated: PASSING,
-  refusedMs: LIMITS.appendLookAgainMs,
-  unknownMs: LIMITS.appendLookAgainMs,
-  pausesMs: [20, 100, 400, 1_000, 2_000],
-}
-
-/** A claim that is made anew every few seconds: what is refused is left, and what is not known is pursued until then. */
-export const PURSUED_BRIEFLY: AppendPolicy = {
-  repeated: new Set(),
-  refusedMs: 0,
-  unknownMs: LIMITS.leaseRenewMs,
-  pausesMs: [10, 25, 50, 100, 250, 500],
-}
-
-/** Work that has nothing else to do before this is in the log: it waits for as long as it runs. */
-export const UNTIL_ENDED: AppendPolicy = {
-  repeated: PASSING,
+/** Work that has nothing else to do until this is in the log: only its signal ends it. */
+export const RETRY_IN_BACKGROUND: RetryPolicy = {
   refusedMs: Number.POSITIVE_INFINITY,
   unknownMs: Number.POSITIVE_INFINITY,
   pausesMs: [10, 50, 250, 1_000],
@@ -58,7 +39,7 @@ export const CONFLICTS = { most: 64, pausesMs: [0, 5, 10, 25, 50, 100] } as cons
 /** How one part of the service writes to the log. */
 export interface AppendPath extends Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'append' | 'read'>
-  readonly policy: AppendPolicy
+  readonly policy: RetryPolicy
   /** Milliseconds of any clock; only differences are looked at. */
   readonly now: () => number
   /** Ends the repeating: what is not known then stays unknown. */
@@ -76,7 +57,7 @@ export interface LogUse extends Pick<Clock, 'now' | 'sleep'> {
 }
 
 /** An append with its stream and revision. Repeating it at the same revision is safe on every store. */
-export interface PlacedAppend {
+export interface PendingAppend {
   readonly stream: string
   readonly events: readonly NewEvent[]
   readonly expected: Revision | 'no-stream'
@@ -109,7 +90,7 @@ export type AppendOutcome =
  * Appends, and repeats the very same append while its outcome is unknown: with its ids and its place that is safe. The
  * one place where an append is repeated.
  */
-export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): Promise<AppendOutcome> {
+export async function appendWithRetry(path: AppendPath, append: PendingAppend): Promise<AppendOutcome> {
   const { store, policy, now, sleep, signal, onFailure } = path
   const { stream, events, expected, since = now() } = append
   let isUnknown = false
@@ -127,10 +108,10 @@ export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): 
     }
     if (failure.code === 'idempotency_conflict') return conflict(failure)
     if (failure.code === 'revision_conflict') {
-      const settled = isUnknown ? await lookAtPlace(path, append, failure) : conflict(failure)
+      const settled = isUnknown ? await compareStored(path, append, failure) : conflict(failure)
       if (settled !== undefined) return settled
     } else if (failure.code === 'append_unknown') isUnknown = true
-    else if (!isUnknown && !policy.repeated.has(failure.code)) return { kind: 'refused', error: failure }
+    else if (!isUnknown && !PASSING.has(failure.code)) return { kind: 'refused', error: failure }
     const patienceMs = isUnknown ? policy.unknownMs : policy.refusedMs
     // A clock that was set back must not make this go on for longer than the pauses say.
     if (signal.aborted || Math.max(now() - since, paused) >= patienceMs) {
@@ -149,9 +130,9 @@ const conflict = (error: ServiceError): AppendOutcome => ({ kind: 'conflict', er
  * A conflict behind a try of unknown outcome may be with that very try. What stands in the place says so; where the
  * place is taken and cannot be read yet, nobody knows.
  */
-async function lookAtPlace(
+async function compareStored(
   { store }: AppendPath,
-  { stream, events, expected }: PlacedAppend,
+  { stream, events, expected }: PendingAppend,
   error: ServiceError,
 ): Promise<AppendOutcome | undefined> {
   const from = expected === 'no-stream' ? 0 : expected + 1

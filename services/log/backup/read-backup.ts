@@ -1,0 +1,52 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { rowsOf, type StoredRow } from '../embedded/stored-row.ts'
+import { damaged, MANIFEST_NAME, type Manifest, parseManifest, unpackSegment } from './manifest.ts'
+import type { BackupStorage } from './storage.ts'
+
+export interface BackupProgress {
+  readonly position: number
+  readonly head: number
+}
+
+/** @throws ServiceError `backup_damaged` if there is none; those of {@link parseManifest} */
+export async function readManifest(storage: BackupStorage, key: Uint8Array): Promise<Manifest> {
+  const stored = await storage.get(MANIFEST_NAME)
+  if (stored !== undefined) return parseManifest(stored.body.toString('utf8'), key)
+  throw new ServiceError('backup_damaged', {
+    message: `${storage.description} holds no backup: ${MANIFEST_NAME} is not there`,
+    nextStep: 'Check the address; `signal backup` makes a backup there.',
+  })
+}
+
+/** @throws ServiceError `backup_damaged` if it is missing, or not what the manifest says */
+export async function readSegment(
+  storage: BackupStorage,
+  entry: { readonly name: string; readonly first?: number; readonly events: number; readonly sha256: string },
+): Promise<StoredRow[]> {
+  const stored = await storage.get(entry.name)
+  if (stored === undefined) throw damaged(entry, 'it is missing')
+  const rows = rowsOf(unpackSegment(stored.body, entry))
+  if (rows.length === entry.events) return rows
+  throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
+}
+
+/**
+ * Reads a whole backup: every file is there, and is what was written. @throws ServiceError `backup_damaged`,
+ * `backup_unreachable`, `store_mismatch` if it was signed with another key
+ */
+export async function checkBackup(options: {
+  readonly storage: BackupStorage
+  readonly key: Uint8Array
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: BackupProgress) => void
+}): Promise<Manifest> {
+  const { storage, key, signal, onProgress } = options
+  const manifest = await readManifest(storage, key)
+  const { head, segments, keys } = manifest
+  for (const entry of [...segments, ...keys.map((one) => ({ ...one, last: head }))]) {
+    signal.throwIfAborted()
+    await readSegment(storage, entry)
+    onProgress({ position: entry.last, head })
+  }
+  return manifest
+}
