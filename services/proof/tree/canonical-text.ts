@@ -39,7 +39,7 @@ function shapeOf(data: JsonObject): Shape {
   function shape(value: Json): readonly [pattern: string, canonical: string] {
     if (value === null || typeof value !== 'object') return [VALUE, `\0${++groups}\0`]
     const members = Object.entries(value).map(([key, member]) => {
-      const [pattern, canonical] = shape(member as Json)
+      const [pattern, canonical] = shape(member)
       const name = Array.isArray(value) ? '' : `${JSON.stringify(key)}:`
       return { key, pattern: `${name.replaceAll(SPECIAL, '\\$&')}${pattern}`, canonical: name + canonical }
     })
