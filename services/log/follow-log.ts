@@ -1,9 +1,10 @@
 import { assert } from '../../contracts/assert.ts'
+import { isErasable } from '../../contracts/erasable-streams.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import type { WakeSignal } from '../runtime/async/wake-signal.ts'
-import type { SubscriptionItem } from './event-store.ts'
+import type { EventFilter, SubscriptionItem } from './event-store.ts'
 
 /** A page of matching events, and how far the log was looked at to find them. */
 export interface LogPage {
@@ -55,4 +56,16 @@ export async function* followLog(
     }
     await log.appended.wait(seen, signal)
   }
+}
+
+/** Whether an event is shown to who reads the log, and matches every given part of a filter. */
+export function matchesFilter(
+  event: { readonly stream: string; readonly type: string },
+  filter: EventFilter | undefined,
+): boolean {
+  if (isErasable(event.stream)) return false
+  if (filter === undefined) return true
+  const { streamPrefixes, types } = filter
+  if (types !== undefined && !types.includes(event.type)) return false
+  return streamPrefixes === undefined || streamPrefixes.some((prefix) => event.stream.startsWith(prefix))
 }

@@ -1,7 +1,6 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { type Position, START } from '../../contracts/position.ts'
-import { matchesFilter } from '../../services/log/event-filter.ts'
 import type {
   AppendResult,
   EventFilter,
@@ -9,7 +8,7 @@ import type {
   SubscribeOptions,
   SubscriptionItem,
 } from '../../services/log/event-store.ts'
-import { followLog } from '../../services/log/follow-log.ts'
+import { followLog, matchesFilter } from '../../services/log/follow-log.ts'
 import { toSequence } from '../../services/log/sequence-position.ts'
 import { validateAppend } from '../../services/log/validate-append.ts'
 import { createMemoryLog, type MemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'

@@ -80,12 +80,12 @@ describe('over EventStoreDB', () => {
   }
 
   test('says whose the log is, and leaves nothing behind', async () => {
-    expect((await look()).out).toMatch(/^ok {5}EventStoreDB +empty, read and appended to/m)
+    expect((await look()).out).toMatch(/^ok {5}event store +empty, read and appended to/m)
     await claim()
     const before = [...double.log.events]
     const { code, out } = await look()
     expect(out).toMatch(
-      /^(?:ok {5}|weak {3})EventStoreDB +of this market and key, newest position \S+, read and appended to/m,
+      /^(?:ok {5}|weak {3})event store +of this market and key, newest position \S+, read and appended to/m,
     )
     expect(code).toBe(0)
     expect(double.log.events).toEqual(before)
@@ -95,12 +95,12 @@ describe('over EventStoreDB', () => {
     await claim()
     const other = await look(Buffer.alloc(32, 8).toString('base64'))
     expect(other.out).toMatch(
-      /^fault {2}EventStoreDB +this event store cannot be used: .*another sealing key/m,
+      /^fault {2}event store +this event store cannot be used: .*another sealing key/m,
     )
     expect(other.code).toBe(ERRORS.store_mismatch.exitCode)
     double.faults.failNextAppend('denied')
     const denied = await look()
-    expect(denied.out).toMatch(/^fault {2}EventStoreDB .*has no right to this$/m)
+    expect(denied.out).toMatch(/^fault {2}event store .*has no right to this$/m)
     expect(denied.code).toBe(ERRORS.store_denied.exitCode)
   })
 })

@@ -136,7 +136,7 @@ async function examine({ flags, now, signal }: CommandInput<typeof FLAGS>): Prom
     )
   if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
   if (EVENTSTORE_URL !== undefined)
-    findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
+    findings.push(await look('event store', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
   if (NATS_URL !== undefined)
     findings.push(await look('NATS', () => describePort(NATS_URL, 4222, 'bus_unavailable')))
   if (REDIS_URL !== undefined)

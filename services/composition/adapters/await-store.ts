@@ -48,6 +48,6 @@ const notThereError = (waitMs: number, cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `The event store was not there within ${waitMs / 1_000} s: ${cause.message}`,
     nextStep:
-      'Start EventStoreDB, or correct EVENTSTORE_URL; STORE_WAIT says for how many seconds a start waits.',
+      'Start the server of the event store, or correct EVENTSTORE_URL; STORE_WAIT says for how many seconds a start waits.',
     cause,
   })

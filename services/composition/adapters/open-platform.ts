@@ -79,7 +79,7 @@ export async function openPlatform(life: Lifetime) {
     deriveSecrets: (purpose: string) => secretsFor(settings, directory, purpose),
     /** The place of each part, for people; without credentials. */
     summary: [
-      settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
+      settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'event store server',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS',
       settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
     ],

@@ -76,6 +76,7 @@ export async function takeBackup(options: BackupOptions): Promise<BackupResult> 
   for (let from = begun.manifest.head; from < head; from = begun.manifest.head) {
     if (signal.aborted) break
     const taken = segmentOf(rows.page, [from, head], segmentBytes, PAGE_ROWS)
+    assert(taken.first === from + 1, 'segments of a backup join without a hole', taken.first)
     assert(taken.last > from && taken.last <= head, 'a segment of a backup advances', taken.last)
     begun = { ...begun, manifest: await addSegment(options, begun.manifest, taken) }
     options.onProgress({ position: taken.last, head })

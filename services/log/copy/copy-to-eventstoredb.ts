@@ -13,7 +13,6 @@ import { requireEnd } from '../embedded/log-end.ts'
 import { eventOf, type StoredRow } from '../embedded/stored-row.ts'
 import { openStoredRows, type StoredRows } from '../embedded/stored-rows.ts'
 import type { EventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
-import { translated } from './translate-positions.ts'
 
 type CopiedEvent = ReturnType<typeof eventOf>
 
@@ -208,3 +207,25 @@ const mismatch = (why: string): ServiceError =>
     message: `EventStoreDB cannot take the copy: ${why}`,
     nextStep: 'Copy into an empty database.',
   })
+
+/** Streams whose events name positions of the log, and the members that hold them. */
+const WITH_POSITIONS = ['delivery-', 'subscription-'] as const
+export const POSITION_MEMBERS: ReadonlySet<string> = new Set(['after', 'position', 'startAfter'])
+
+/** An event that names positions of another store. The manifest of a sealed day stays as it is: its hash was published. */
+async function translated(
+  event: CopiedEvent,
+  positionOf: (position: Position) => Promise<Position>,
+): Promise<CopiedEvent> {
+  if (!WITH_POSITIONS.some((prefix) => event.stream.startsWith(prefix))) return event
+  const positions = new Map<string, Position>()
+  const isPosition = (name: string, value: unknown): value is string =>
+    POSITION_MEMBERS.has(name) && typeof value === 'string'
+  const data: unknown = JSON.parse(event.data, (name, value: unknown) => {
+    if (isPosition(name, value)) positions.set(value, value)
+    return value
+  })
+  for (const position of positions.keys()) positions.set(position, await positionOf(position))
+  const inOther = (name: string, value: unknown) => (isPosition(name, value) ? positions.get(value) : value)
+  return { ...event, data: JSON.stringify(data, inOther) }
+}

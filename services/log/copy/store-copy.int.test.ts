@@ -11,8 +11,7 @@ import { openEmbeddedStore } from '../embedded/embedded-store.ts'
 import type { EventStore } from '../event-store.ts'
 import { type EventStoreDbStore, openEventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../store-identity.ts'
-import { type CopyResult, copyToEventStoreDb } from './copy-to-eventstoredb.ts'
-import { POSITION_MEMBERS } from './translate-positions.ts'
+import { type CopyResult, copyToEventStoreDb, POSITION_MEMBERS } from './copy-to-eventstoredb.ts'
 
 const identity = { market: 'simulated', seed: 'demo', secretFingerprint: 'f'.repeat(64) } as const
 const meta = { correlationId: 'a test', actor: 'test' }

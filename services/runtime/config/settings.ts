@@ -187,7 +187,7 @@ export const SETTINGS = defineSettings({
   },
   EVENTSTORE_URL: {
     schema: eventStoreUrl,
-    help: 'EventStoreDB to keep the log in: one node, or the nodes of a cluster separated by commas. Default: the embedded store in DATA_DIR.',
+    help: 'EventStoreDB or KurrentDB to keep the log in: one node, or the nodes of a cluster separated by commas. Default: the embedded store in DATA_DIR.',
     isSecret: true,
     example: 'esdb://localhost:2113?tls=false',
   },
