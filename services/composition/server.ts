@@ -74,7 +74,7 @@ import { type DocsRoutesOptions, docsRoutes } from '../pages/pages/docs.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../pages/pages/verify.ts'
 import { pages } from '../pages/routes.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { useMetrics } from './metrics/use-metrics.ts'
+import { useMetrics } from './metrics/http-metrics.ts'
 
 /** How long Node waits, and how often it looks; milliseconds. */
 const TIMEOUTS = {

@@ -10,19 +10,25 @@ import { createLine, PROCESS_TIME } from '../../runtime/admission/line.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { ServerOptions } from '../server.ts'
 
-type BarsAsked = NonNullable<ServerOptions['bars']>
-type Collected = Awaited<ReturnType<typeof collect>>
+type ReadBars = NonNullable<ServerOptions['bars']>
+type Bars = Pick<BarsPage, 'bars' | 'funding'>
 
-/** Stretches that were asked for a moment ago, by series and ends: a venue is not asked for the same again and again. */
-const KEPT = 16
-const KEPT_MS = 60_000
+/** Pages that were asked for a moment ago, by series and ends: a venue is not asked for the same again and again. */
+const CACHED = 16
+const CACHED_MS = 60_000
+
+const SOURCES = {
+  simulated: 'made up from the seed of the market',
+  recorded: 'recorded files',
+  live: 'the venue, as it tells its history now',
+} as const
 
 /**
- * Answers bars as the market has them now, one question at a time, since a venue lets itself be asked so often only;
- * of addresses in turn, so that nobody has the venue to themselves.
+ * Answers bars as the market has them now, one request at a time, since a venue lets itself be asked so often only;
+ * addresses take turns, so that nobody has the venue to themselves.
  */
-export function createBars(feed: MarketFeed): BarsAsked {
-  const line = createLine({
+export function createBars(feed: MarketFeed): ReadBars {
+  const queue = createLine({
     places: 1,
     each: LIMITS.barsPerAddress,
     waiting: LIMITS.barsWaiting,
@@ -33,55 +39,47 @@ export function createBars(feed: MarketFeed): BarsAsked {
       }),
     time: PROCESS_TIME,
   })
-  const kept = new RecentMap<string, Collected>(KEPT, { ttlMs: KEPT_MS, now: PROCESS_TIME.elapsed })
-  return async (query, signal, asker) => {
-    const leave = await line.enter(asker, signal)
+  const cached = new RecentMap<string, Bars>(CACHED, { ttlMs: CACHED_MS, now: PROCESS_TIME.elapsed })
+
+  /** @throws ServiceError `market_data_missing`, `venue_unavailable`, and what else the market refuses */
+  async function read(series: Series, from: number, to: number, signal: AbortSignal): Promise<Bars> {
+    if (to <= from) return { bars: [], funding: [] }
+    const name = `${seriesName(series)} ${from} ${to}`
+    const known = cached.get(name)
+    if (known !== undefined) return known
+    const found = await collect(feed, series, from, to, signal)
+    // A caller that left has a part only.
+    if (!signal.aborted) cached.set(name, found)
+    return found
+  }
+
+  return async ({ series, from, to }, signal, asker) => {
+    const leave = await queue.enter(asker, signal)
     try {
-      return await readBars(feed, kept, query, signal)
+      const barMs = timeframeMs(series.timeframe)
+      const first = barOpenAt(series.timeframe, from + barMs - 1)
+      const last = Math.min(to, lastBarClose(series.timeframe, feed.clock()))
+      const end = Math.min(last, first + LIMITS.barsPerPage * barMs)
+      const { bars, funding } = await read(series, first, end, signal)
+      const gaps = gapsIn(bars, first, end, barMs)
+      const { kind: market } = feed
+      const next = end < last ? end : null
+      return { ...series, market, source: SOURCES[market], from, to, bars, gaps, funding, next }
     } finally {
       leave()
     }
   }
 }
 
-/** @throws ServiceError `market_data_missing`, `venue_unavailable`, and what else the market refuses */
-async function readBars(
+async function collect(
   feed: MarketFeed,
-  kept: RecentMap<string, Collected>,
-  { series, from, to }: Parameters<BarsAsked>[0],
+  series: Series,
+  from: number,
+  to: number,
   signal: AbortSignal,
-): Promise<BarsPage> {
-  const barMs = timeframeMs(series.timeframe)
-  const first = barOpenAt(series.timeframe, from + barMs - 1)
-  const last = Math.min(to, lastBarClose(series.timeframe, feed.clock()))
-  const end = Math.min(last, first + LIMITS.barsPerPage * barMs)
-  const name = `${seriesName(series)} ${first} ${end}`
-  const known = end > first ? kept.get(name) : { bars: [], funding: [] }
-  const found = known ?? (await collect(feed, series, first, end, signal))
-  // A caller that left has a part only.
-  if (known === undefined && !signal.aborted) kept.set(name, found)
-  const { bars, funding } = found
-  return {
-    ...series,
-    market: feed.kind,
-    source: SOURCES[feed.kind],
-    from,
-    to,
-    bars,
-    gaps: gapsIn(bars, first, end, barMs),
-    funding,
-    next: end < last ? end : null,
-  }
-}
-
-const SOURCES = {
-  simulated: 'made up from the seed of the market',
-  recorded: 'recorded files',
-  live: 'the venue, as it tells its history now',
-} as const
-
-async function collect(feed: MarketFeed, series: Series, from: number, to: number, signal: AbortSignal) {
+): Promise<Bars> {
   const [bars, funding]: [Candle[], FundingRate[]] = [[], []]
+  const [name, market] = [seriesName(series), marketName(series)]
   const ending = new AbortController()
   const request = {
     series: [series],
@@ -91,19 +89,13 @@ async function collect(feed: MarketFeed, series: Series, from: number, to: numbe
     liveFrom: to,
     signal: AbortSignal.any([signal, ending.signal]),
   }
-  const market = marketName(series)
   try {
     for await (const batch of feed.batches(request)) {
       // Of this series alone, and as each became known.
-      for (const one of batch.bars)
-        if (
-          seriesName(one.series) === seriesName(series) &&
-          one.candle.openTime >= from &&
-          one.candle.openTime < to
-        )
-          bars.push(one.candle)
-      for (const one of batch.funding)
-        if (marketName(one.market) === market && one.funding.time < to) funding.push(one.funding)
+      for (const { series: one, candle } of batch.bars)
+        if (seriesName(one) === name && candle.openTime >= from && candle.openTime < to) bars.push(candle)
+      for (const { market: one, funding: rate } of batch.funding)
+        if (marketName(one) === market && rate.time < to) funding.push(rate)
       if (batch.phase === 'live' || batch.at >= to) break
     }
   } finally {

@@ -18,6 +18,20 @@ export interface Component {
   readonly more?: JsonObject
 }
 
+/** A part that callers can do without: `ok`, or `degraded` with its problem. */
+export const optionalComponent = (
+  name: string,
+  problem: string | undefined,
+  detail: string,
+  more?: JsonObject,
+): Component => ({
+  name,
+  isRequired: false,
+  state: problem === undefined ? 'ok' : 'degraded',
+  detail: problem ?? detail,
+  ...(more && { more }),
+})
+
 /** Which process it is, for its operator: by this several of one cluster are held against one another. */
 export interface ProcessFacts {
   readonly version: string
