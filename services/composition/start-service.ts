@@ -7,7 +7,7 @@ import { openProcess, type Process } from './open-process.ts'
 import { bannerLines, summaryLines } from './roles/announcements.ts'
 import { serverOptions } from './roles/api.ts'
 import type { EngineRole } from './roles/engine-role.ts'
-import { addressWarning, closeServer, listen, listenForHealth } from './serve.ts'
+import { addressWarning, closeInTime, listen, listenForHealth } from './serve.ts'
 import { createServer } from './server.ts'
 import { createShutdown, type Start } from './shutdown.ts'
 
@@ -50,7 +50,11 @@ async function startProcess(start: Start, output: NodeJS.WriteStream): Promise<R
   shutdown.onDrain(async () => {
     // Together: neither waits for the other, and callers are turned away from the first moment.
     const servers = listening.map((server) => server?.close())
-    await Promise.all([closeServer(app), ...servers, engine?.ended(), working.catch(reported)])
+    const answers = closeInTime(
+      () => app.close(),
+      () => app.server.closeAllConnections(),
+    )
+    await Promise.all([answers, ...servers, engine?.ended(), working.catch(reported)])
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   process.listensAt(url)

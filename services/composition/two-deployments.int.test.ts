@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
 
   test('an address that used up its rate at one is a stranger to the other', async () => {
     const limitsOf = ({ cache }: Platform) =>
-      createRateLimits({ perAddress: 2, perKey: undefined, shared: cache, now: () => performance.now() })
+      createRateLimits({ perAddress: 2, perKey: undefined, redis: cache.redis })
     const [first, second] = [limitsOf(production), limitsOf(staging)]
     const address = '192.0.2.7'
     for (let request = 0; request < 5; request++) await first.take({ address })

@@ -1,55 +1,42 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import type { Logger } from 'pino'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
 import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
-import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { STATUS_CODES } from '../runtime/http/node-http.ts'
 import { acceptsHtmlFirst } from './accept.ts'
 
 /** The body of every refusal. */
-export interface ErrorBody extends JsonObject {
-  readonly code: string
-  readonly message: string
-  readonly next_step: string
-  readonly request_id: string
-}
-
-export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+export function errorBody(error: ServiceError, requestId: string) {
   const { code, message, nextStep, details } = forCallers(error)
   return {
     code,
     message,
     next_step: nextStep,
-    ...(details === undefined ? {} : { details }),
+    ...(details !== undefined && { details }),
     request_id: requestId,
   }
 }
 
-/** Logs why requests are refused if callers are not told. */
-export type CauseLog = (error: ServiceError, requestId: string) => void
+/** One line for each code within ten seconds: callers must not be able to flood the log. */
+const causeLines = new RateLimiterMemory({ points: 1, duration: 10 })
 
-/** How often each code is logged: callers must not be able to flood the log. */
-const LOG_EVERY_MS = 10_000
-
-/** @param now a clock that is never set, milliseconds */
-export function createCauseLog(log: Pick<Logger, 'warn'>, now: () => number): CauseLog {
-  const logged = new Map<ErrorCode, { at: number; skipped: number }>()
-  return (error, requestId) => {
-    const { code, cause, isForCallers } = error
-    // Faults of the program are logged each.
-    if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
-    const before = logged.get(code)
-    if (before !== undefined && now() - before.at < LOG_EVERY_MS) {
-      before.skipped += 1
-      return
-    }
-    logged.set(code, { at: now(), skipped: 0 })
-    log.warn({ err: error, request_id: requestId, more: before?.skipped ?? 0 }, 'requests are refused')
-  }
+/** Logs why a request is refused if its caller is not told. Faults of the program are logged each, elsewhere. */
+export async function logCause(
+  log: Pick<FastifyBaseLogger, 'warn'>,
+  error: ServiceError,
+  requestId: string,
+): Promise<void> {
+  const { code, cause, isForCallers } = error
+  if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
+  const isFirst = await causeLines.consume(code).then(
+    () => true,
+    () => false,
+  )
+  if (isFirst) log.warn({ err: error, request_id: requestId }, 'requests are refused')
 }
 
 const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
@@ -70,13 +57,10 @@ type ShowRefusal = (reply: FastifyReply, refusal: ShownRefusal) => FastifyReply
 const SHOW = Symbol('shows a refusal')
 
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
-export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog, show?: ShowRefusal): void {
+export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void {
   // Read where an error is sent, which some routes do for themselves.
   if (show !== undefined) app.decorate(SHOW, show)
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    logCause?.(toServiceError(error), request.id)
-    return answerFailure(error, request, reply)
-  })
+  app.setErrorHandler(answerFailure)
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
     const allowed = METHODS.filter((method) => !IS_PATTERN.test(path) && app.hasRoute({ method, url: path }))
@@ -105,9 +89,9 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toServiceError(error, request)
-  // `/readyz` and the metrics report parts that are unavailable; callers must not be able to flood the log.
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
+  else void logCause(request.log, refusal, request.id)
   return send(reply, request, refusal)
 }
 
@@ -153,10 +137,11 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
 const IS_FOR_PROGRAMS = /^\/(?:api|log|mcp|sealed|x402|\.well-known)(?:[/?]|$)/
 
 /** A navigation of a browser, or a form of a page; a script or a program has no use for a page. */
-const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
-  acceptsHtmlFirst(headers.accept) &&
-  !IS_FOR_PROGRAMS.test(url) &&
-  (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
+const isForPeople = (request: FastifyRequest): boolean =>
+  !IS_FOR_PROGRAMS.test(request.url) &&
+  acceptsHtmlFirst(request) &&
+  (['GET', 'HEAD'].includes(request.method) ||
+    request.headers['content-type'] === 'application/x-www-form-urlencoded')
 
 /** Says when to ask again what is refused for now (RFC 9110 §10.2.3). */
 export function retryLater(reply: FastifyReply, { code, details }: ServiceError): void {

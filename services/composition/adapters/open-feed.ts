@@ -10,7 +10,9 @@ import {
   LiveFeed,
   type MarketFeed,
   openMarketClock,
+  openWatchList,
   type RecordedFeed,
+  type WatchList,
 } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -95,3 +97,20 @@ async function openSimulatedFeed(
     sleepUntil: clock.sleepUntil,
   })
 }
+
+/** The series that an engine process follows; undefined without that role. */
+export const watchListOf = async (
+  { settings, log }: Start,
+  feed: MarketFeed,
+): Promise<WatchList | undefined> =>
+  settings.ROLES.includes('engine')
+    ? openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn(
+            { exchange, coins, others: coins.flatMap((coin) => feed.whyNoCoin?.({ exchange, coin }) ?? []) },
+            'COINS that the venue does not list, or not among its largest',
+          ),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
+    : undefined

@@ -37,10 +37,7 @@ export async function serverOptions(parts: Process): Promise<ServerOptions> {
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
-      // A cache that is this process's own would count a second time what is counted already.
-      shared: settings.REDIS_URL === undefined ? undefined : platform.cache,
-      now: () => performance.now(),
-      report: (fault) => log.warn({ err: fault }, 'rate limits'),
+      redis: platform.cache.redis,
     }),
     markets: createMarketsSource(parts),
     readiness: () => readinessOfProcess(parts),

@@ -15,10 +15,8 @@ import {
   together,
 } from '../../engine/index.ts'
 import type { Component } from '../../http/routes/health.ts'
-import { type MarketFeed, openWatchList, staleAfterMs, type WatchList } from '../../market/index.ts'
-import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
+import { staleAfterMs } from '../../market/index.ts'
 import { countMonitored } from '../metrics/monitored-series.ts'
-import type { Start } from '../shutdown.ts'
 import { startEngineJobs } from './engine-jobs.ts'
 import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
@@ -26,23 +24,6 @@ import { marketComponent, venueComponents } from './market-health.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
 export type EngineRole = ReturnType<typeof createEngineRole>
-
-/** The series that an engine process follows; undefined without that role. */
-export const watchListOf = async (
-  { settings, log }: Start,
-  feed: MarketFeed,
-): Promise<WatchList | undefined> =>
-  settings.ROLES.includes('engine')
-    ? openWatchList(feed, settings, sleepForReal, {
-        lacking: (exchange, coins) =>
-          log.warn(
-            { exchange, coins, others: coins.flatMap((coin) => feed.whyNoCoin?.({ exchange, coin }) ?? []) },
-            'COINS that the venue does not list, or not among its largest',
-          ),
-        left: (exchange, coins) =>
-          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
-      })
-    : undefined
 
 const exchangesOf = (series: readonly Series[]): Exchange[] => [
   ...new Set(series.map(({ exchange }) => exchange)),

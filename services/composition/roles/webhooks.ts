@@ -90,7 +90,7 @@ export function openWebhooks(parts: CallerParts) {
 
 type Common = ReturnType<typeof commonParts>
 
-/** What both halves stand on: those that manage subscriptions and those that send. */
+/** The parts of both halves: the one that manages subscriptions and the one that sends. */
 function commonParts({ platform, projector, log, publicUrl, shutdown }: CallerParts) {
   const common = {
     ...platform.basics,

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -107,7 +106,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     await requireSound(query, options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
-    const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
+    const coding = format.isPacked ? undefined : acceptedCoding(request)
     const withOpen = isOperator(request, options.operatorToken)
     reply
       .header('content-type', format.mediaType)
@@ -171,29 +170,17 @@ function withLastEventId(query: ReplayFilterQuery, lastEventId: unknown): Replay
 /** How long a client waits before it connects again. */
 const RETRY_MS = 2_000
 
-/** Characters of an event stream that are written at once. */
-const CHUNK_CHARACTERS = 65_536
-
-/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. Those that are there together are sent together. */
+/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. */
 async function* serverSentEvents(
   items: AsyncGenerator<FollowItem, void, void>,
 ): AsyncGenerator<string, void, void> {
-  let text = `retry: ${RETRY_MS}\n`
-  let next = items.next()
-  // Not before the first item, which may be a refusal.
-  for (let turn: Promise<void> | undefined; ; ) {
-    const come = await (turn === undefined ? next : Promise.race([next, turn]))
-    const isOver = come === undefined || come.done === true || text.length >= CHUNK_CHARACTERS
-    if (isOver && text !== '') yield text
-    if (isOver) text = ''
-    const { done, value: item } = come ?? (await next)
-    if (done === true) return
-    if (isOver || turn === undefined) turn = setImmediate()
-    text +=
-      item.kind === 'quiet'
+  let head = `retry: ${RETRY_MS}\n`
+  for await (const item of items) {
+    yield head +
+      (item.kind === 'quiet'
         ? ': nothing new\n\n'
-        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
-    next = items.next()
+        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`)
+    head = ''
   }
 }
 

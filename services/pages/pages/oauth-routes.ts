@@ -1,9 +1,9 @@
+import { parse } from 'node:querystring'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
-import { formOf } from '../../http/bodies.ts'
 import { addressSite } from '../../http/client-address.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { textOf } from '../forms.ts'
@@ -34,7 +34,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
   ): Promise<AuthorizationRequest | undefined> {
     const site = addressSite(addressOf(request))
     try {
-      const asked = await oauth.read(formOf(query), {
+      const asked = await oauth.read(parse(query), {
         name: site,
         admit: () => clientDocuments.take(site),
       })
