@@ -7,7 +7,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
 import { requireOneReading, useJsonBodies } from '../http/bodies.ts'
-import { addressOf, type TrustProxy, trustedProxies } from '../http/client-address.ts'
+import { type TrustProxy, trustedProxies } from '../http/client-address.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { endpointsOf, useOpenApi } from '../http/openapi.ts'
 import { type RateLimits, useRateLimits } from '../http/rate-limits.ts'
@@ -45,7 +45,7 @@ export interface ServerOptions
     Pick<McpPluginOptions, 'mcp' | 'since'> {
   readonly accounts?: AccountsPluginOptions['accounts']
   readonly payments?:
-    | (Omit<PaidRoutesOptions, 'addressOf'> &
+    | (PaidRoutesOptions &
         PaymentRoutesOptions &
         NonNullable<AccountsPluginOptions['payments']> &
         NonNullable<OperatorRoutesOptions['payments']>)
@@ -116,10 +116,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     endpoints: endpointsOf(document()),
   })
   const exchanges = () => options.mcp?.sources.exchanges() ?? []
-  const all = { ...options, publicUrl, frame, addressOf, ownProof, describe, exchanges }
+  const all = { ...options, publicUrl, frame, ownProof, describe, exchanges }
   await app.register(marketPlugin, all)
   await app.register(accountsPlugin, all)
-  if (payments !== undefined) await app.register(paymentsPlugin, { ...payments, addressOf })
+  if (payments !== undefined) await app.register(paymentsPlugin, { ...payments })
   if (knowledge !== undefined) await app.register(knowledgePlugin, { ...knowledge })
   if (webhooks !== undefined) await app.register(webhooksPlugin, { ...webhooks })
   await app.register(operatorPlugin, all)
@@ -159,5 +159,5 @@ function useEdge(app: FastifyInstance, { metrics, rateLimits }: ServerOptions, o
     done()
   })
   app.server.on('checkExpectation', refuseExpectation)
-  if (rateLimits !== undefined) useRateLimits(app, { limits: rateLimits, addressOf })
+  if (rateLimits !== undefined) useRateLimits(app, rateLimits)
 }

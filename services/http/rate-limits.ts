@@ -4,7 +4,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts 
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
-import { addressBlock, type CallerOptions } from './client-address.ts'
+import { addressBlock, addressOf } from './client-address.ts'
 import { isByOwnersDoor } from './operator.ts'
 
 declare module 'fastify' {
@@ -107,10 +107,7 @@ const rateHeaders = (states: readonly RateState[]) => ({
  * Counts every request of an app before anything else is done for it, and refuses with 429 `rate_limited` and
  * `Retry-After` past a limit. Answers show the state of each limit. The operator socket has no limits.
  */
-export function useRateLimits(
-  app: FastifyInstance,
-  { limits, addressOf }: CallerOptions & { readonly limits: RateLimits },
-): void {
+export function useRateLimits(app: FastifyInstance, limits: RateLimits): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isUnlimited === true || isByOwnersDoor(request)) return
     const { isAdmitted, states } = await limits.take({ address: addressOf(request), key: bearerOf(request) })

@@ -1,3 +1,4 @@
+export { createBars, type ReadBars } from './bars.ts'
 export { type MarketFeed, VENUE_FAULTS, type VenueHealth } from './feed.ts'
 export { LiveFeed } from './live/live-feed.ts'
 export { LIVE_EXCHANGES } from './live/venues.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Accounts } from '../accounts/index.ts'
-import type { CallerOptions } from '../http/client-address.ts'
+import { addressOf } from '../http/client-address.ts'
 import { logCause } from '../http/errors.ts'
 import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import { type PaymentRoutesOptions, toPaymentAnswer } from '../http/routes/payment-status.ts'
@@ -13,7 +13,7 @@ import { type McpServerOptions, mcpServer } from './mcp-server.ts'
 import { ALL_TOOL_NAMES, scopeOfTool } from './tools.ts'
 
 /** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
-export interface McpPluginOptions extends CallerOptions, Pick<DiscoveryOptions, 'version' | 'publicUrl'> {
+export interface McpPluginOptions extends Pick<DiscoveryOptions, 'version' | 'publicUrl'> {
   readonly mcp?:
     | Pick<
         McpServerOptions,
@@ -33,7 +33,7 @@ export interface McpPluginOptions extends CallerOptions, Pick<DiscoveryOptions, 
 
 /** The Model Context Protocol, and the documents by which agents find the service. */
 export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, options) => {
-  const { mcp, payments, webhooks, addressOf, metrics, since = 0 } = options
+  const { mcp, payments, webhooks, metrics, since = 0 } = options
   await app.register(discoveryRoutes, {
     ...options,
     since,

@@ -1,6 +1,5 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsync } from 'fastify'
-import type { CallerOptions } from '../http/client-address.ts'
 import type { AccountRoutesOptions } from '../http/routes/accounts.ts'
 import { createPageClient } from './api-client.ts'
 import { assetRoutes } from './asset-routes.ts'
@@ -18,8 +17,7 @@ import { webhookPageRoutes } from './pages/webhook-routes.ts'
 /** Parts that are left out have no pages. */
 export interface PagesPluginOptions
   extends Omit<BoardPagesOptions, 'frame' | 'hasSignIn'>,
-    VerifyRoutesOptions,
-    CallerOptions {
+    VerifyRoutesOptions {
   readonly frame: () => PageFrame
   readonly publicUrl: () => string
   readonly accounts?: AccountRoutesOptions | undefined
@@ -31,8 +29,8 @@ export interface PagesPluginOptions
 
 /** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
 export const pagesPlugin: FastifyPluginAsync<PagesPluginOptions> = async (app, options) => {
-  const { accounts, knowledge, webhooks, addressOf, frame, publicUrl } = options
-  const client = createPageClient(app, addressOf, options.ownProof)
+  const { accounts, knowledge, webhooks, frame, publicUrl } = options
+  const client = createPageClient(app, options.ownProof)
   await app.register(assetRoutes)
   await app.register(boardPages, { ...options, hasSignIn: accounts !== undefined })
   await app.register(verifyRoutes, options)
@@ -41,12 +39,12 @@ export const pagesPlugin: FastifyPluginAsync<PagesPluginOptions> = async (app, o
     // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
     await forms.register(formbody)
     await forms.register(async (limited) => {
-      limitPages(limited, addressOf)
+      limitPages(limited)
       await limited.register(seriesPages, { client, frame })
       await limited.register(trackRecordPages, { client, frame })
       if (accounts !== undefined) await limited.register(accountPages, { client, frame })
     })
-    if (accounts !== undefined) await forms.register(oauthPages, { client, frame, addressOf, ...accounts })
+    if (accounts !== undefined) await forms.register(oauthPages, { client, frame, ...accounts })
     if (webhooks !== undefined) await forms.register(webhookPageRoutes, { client, frame })
   })
 }

@@ -33,7 +33,7 @@ import type {
   SessionView,
 } from '../../accounts/index.ts'
 import { keyedRoutes, type On, openRoutes } from '../add-routes.ts'
-import { addressSite, type CallerOptions } from '../client-address.ts'
+import { siteOf } from '../client-address.ts'
 import { operation } from '../openapi.ts'
 import { oauthRoutes } from './oauth.ts'
 import {
@@ -84,7 +84,7 @@ const CODE_SENT = {
 }
 
 /** The account parts of a server; those that are left out are not served. */
-export interface AccountsPluginOptions extends UsageRoutesOptions, CallerOptions {
+export interface AccountsPluginOptions extends UsageRoutesOptions {
   readonly accounts?: AccountRoutesOptions | undefined
   readonly payments?: Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> | undefined
 }
@@ -94,7 +94,7 @@ export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (
   await app.register(usageRoutes, options)
   if (options.accounts === undefined) return
   const { accounts } = options.accounts
-  await app.register(accountRoutes, { ...options.accounts, addressOf: options.addressOf })
+  await app.register(accountRoutes, { ...options.accounts })
   await app.register(oauthRoutes, { oauth: accounts.oauth })
   if (options.payments !== undefined)
     await app.register(ownPaymentRoutes, { ...options.payments, identify: accounts.identify })
@@ -105,7 +105,7 @@ export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (
  * key: `/api/account`, `/api/keys`, `/api/sessions`, `/api/apps`. No answer shows whether an address has an account,
  * and no key is shown twice.
  */
-const accountRoutes: FastifyPluginAsync<AccountRoutesOptions & CallerOptions> = async (app, options) => {
+const accountRoutes: FastifyPluginAsync<AccountRoutesOptions> = async (app, options) => {
   const on = keyedRoutes(app, options.accounts.identify)
   signInRoutes(app, options)
   sessionRoutes(on, options)
@@ -115,10 +115,9 @@ const accountRoutes: FastifyPluginAsync<AccountRoutesOptions & CallerOptions> = 
 
 function signInRoutes(
   app: FastifyInstance,
-  { accounts, signInRequests, signInTries, addressOf }: AccountRoutesOptions & CallerOptions,
+  { accounts, signInRequests, signInTries }: AccountRoutesOptions,
 ): void {
   const on = openRoutes(app)
-  const siteOf = (request: FastifyRequest) => addressSite(addressOf(request))
   const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
   const limitedBy = (limiter: AttemptLimiter) => (request: FastifyRequest) => limiter.take(siteOf(request))
   on(

@@ -1,5 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { CallerOptions } from '../client-address.ts'
 import { type HealthRoutesOptions, healthRoutes } from './health.ts'
 import { type HistoryRoutesOptions, historyRoutes } from './history.ts'
 import { type MarketRoutesOptions, marketRoutes } from './markets.ts'
@@ -22,7 +21,7 @@ export interface MarketPluginOptions
 
 /** The market, recorded verdicts with their outcomes and proofs, and the health of the process. */
 export const marketPlugin: FastifyPluginAsync<
-  MarketPluginOptions & CallerOptions & { readonly exchanges: () => readonly string[] }
+  MarketPluginOptions & { readonly exchanges: () => readonly string[] }
 > = async (app, options) => {
   const { sealed, transparencyLog, verify } = options
   for (const routes of [historyRoutes, healthRoutes, marketRoutes, verdictRoutes, trackRecordRoutes])

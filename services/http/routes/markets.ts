@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
-import { type BarsPage, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
@@ -17,8 +17,9 @@ import {
 import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { ReadBars } from '../../market/index.ts'
 import { openRoutes } from '../add-routes.ts'
-import { addressSite, type CallerOptions } from '../client-address.ts'
+import { siteOf } from '../client-address.ts'
 import { operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 import { pageCursor, seriesParams } from './history.ts'
@@ -43,24 +44,13 @@ export interface MarketsSource {
 export interface MarketRoutesOptions {
   readonly market: MarketKind
   readonly markets: MarketsSource
-  /**
-   * Bars that open in [from, to); left out, they are not served.
-   *
-   * @param asker the site of the caller's address; sites take turns
-   * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
-   */
-  readonly bars?:
-    | ((
-        query: { readonly series: Series; readonly from: number; readonly to: number },
-        signal: AbortSignal,
-        asker: string,
-      ) => Promise<BarsPage>)
-    | undefined
+  /** Left out, bars are not served. */
+  readonly bars?: ReadBars | undefined
 }
 
 /** `GET /api/markets`, and `GET /api/bars`: the bars that verdicts stand on, with their gaps and funding. Open to all. */
-export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions & CallerOptions> = async (app, options) => {
-  const { market, markets, bars, addressOf } = options
+export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions> = async (app, options) => {
+  const { market, markets, bars } = options
   const on = openRoutes(app)
   on(
     'GET /api/markets',
@@ -116,7 +106,7 @@ export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions & CallerOption
     async (request, { from: first, to, after, ...series }, reply) => {
       const from = after === undefined ? first : Number(after)
       if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
-      const page = await bars({ series, from, to }, signalOfLeaving(reply), addressSite(addressOf(request)))
+      const page = await bars({ series, from, to }, signalOfLeaving(reply), siteOf(request))
       return { ...page, next: page.next === null ? null : String(page.next) }
     },
   )

@@ -22,7 +22,7 @@ import {
 } from '../../analyst/index.ts'
 import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../runtime/admission/places.ts'
 import { acceptedCoding, encoded } from '../accept.ts'
-import { addressBlock, addressSite, type CallerOptions } from '../client-address.ts'
+import { addressBlock, addressOf, siteOf } from '../client-address.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../request-signal.ts'
@@ -76,10 +76,7 @@ const streamRoute = {
  * Parquet in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
  * visible. Verdicts without an outcome are shown to the operator only, who has all in the order of the verdicts.
  */
-export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (
-  app,
-  options,
-) => {
+export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async (app, options) => {
   const closing = new AbortController()
   const replays = createStreamPlaces('replays', {
     total: LIMITS.verdictReplays,
@@ -96,7 +93,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   /** A place until the answer is given; the owner's is nobody else's loss. */
   const takePlace = (places: StreamPlaces<'address'>, request: FastifyRequest, reply: FastifyReply) => {
     if (isByOwnersDoor(request)) return undefined
-    const place = places.take({ address: addressSite(options.addressOf(request)) }, () => reply.raw.destroy())
+    const place = places.take({ address: siteOf(request) }, () => reply.raw.destroy())
     reply.raw.once('close', place.give)
     return place
   }
@@ -121,7 +118,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     const replay = options.replay({
       options: { ...replayOptionsOf(query), withOpen },
       format: name,
-      owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
+      owner: isByOwnersDoor(request) ? OWNER : addressBlock(addressOf(request)),
       signal: signalOfLeaving(reply),
     })
     const chunks = await begin(replay.chunks)

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { parseJson } from '../../../contracts/json.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
@@ -6,17 +6,10 @@ import { sentCredential } from '../../accounts/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { requireJsonType } from '../bodies.ts'
+import { addressOf } from '../client-address.ts'
 
-/** Context of a request to a paid route that the request does not hold. */
-export interface PaidEdge {
-  /** Network address of the caller, as trusted proxies tell it. */
-  readonly addressOf: (request: FastifyRequest) => string
-  /** Aborted when nobody waits for the answer any more. */
-  readonly untilGone: (reply: FastifyReply) => AbortSignal
-}
-
-/** A request to a paid route. */
-export function paidRequest(edge: PaidEdge, request: FastifyRequest, reply: FastifyReply): PaidRequest {
+/** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
+export function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRequest {
   const { headers, raw, body, id } = request
   const { traceparent } = headers
   return {
@@ -24,20 +17,15 @@ export function paidRequest(edge: PaidEdge, request: FastifyRequest, reply: Fast
     body: readPaidBody(raw.rawHeaders, body),
     authorization: sentCredential(headers),
     requestId: id,
-    address: edge.addressOf(request),
+    address: addressOf(request),
     traceparent: isTraceparent(traceparent) ? traceparent : undefined,
-    signal: () => edge.untilGone(reply),
+    signal,
   }
 }
 
 /** The same for a tool. */
-export const paidCall = (
-  tool: ToolName,
-  edge: PaidEdge,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): PaidCall => ({
-  ...paidRequest(edge, request, reply),
+export const paidCall = (tool: ToolName, request: FastifyRequest, signal: () => AbortSignal): PaidCall => ({
+  ...paidRequest(request, signal),
   tool,
   idempotencyKey: request.headers['idempotency-key'] as string | undefined,
 })

@@ -11,13 +11,12 @@ import {
   type PaidTier,
   paidPath,
 } from '../../tool-calls/index.ts'
-import type { CallerOptions } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
-import { type PaidEdge, paidCall, paidRequest } from './x402-request.ts'
+import { paidCall, paidRequest } from './x402-request.ts'
 
-export interface PaidRoutesOptions extends CallerOptions {
+export interface PaidRoutesOptions {
   readonly paid: PaidCalls
 }
 
@@ -42,8 +41,8 @@ const PREFLIGHT_HEADERS = {
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
  */
-export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
-  const edge: PaidEdge = { addressOf, untilGone: createWaits(app) }
+export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
+  const untilGone = createWaits(app)
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -51,7 +50,7 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, url, {
       words,
       offer: () => paid.tools.offer(tool),
-      answer: (request, reply) => paid.tools.call(paidCall(tool, edge, request, reply)),
+      answer: (request, reply) => paid.tools.call(paidCall(tool, request, () => untilGone(reply))),
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
@@ -60,7 +59,11 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, paidRequest(edge, request, reply)),
+      answer: (request, reply) =>
+        paid.plans.buy(
+          tier,
+          paidRequest(request, () => untilGone(reply)),
+        ),
     })
   }
 }

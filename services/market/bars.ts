@@ -1,16 +1,25 @@
-import type { BarsPage } from '../../../contracts/bars-answer.ts'
-import type { Candle } from '../../../contracts/candle.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { FundingRate } from '../../../contracts/funding.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { MarketFeed } from '../../market/index.ts'
-import { createLine, PROCESS_TIME } from '../../runtime/admission/line.ts'
-import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import type { ServerOptions } from '../server.ts'
+import type { BarsPage } from '../../contracts/bars-answer.ts'
+import type { Candle } from '../../contracts/candle.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { FundingRate } from '../../contracts/funding.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { marketName, type Series, seriesName } from '../../contracts/series.ts'
+import { barOpenAt, lastBarClose, timeframeMs } from '../../contracts/timeframes.ts'
+import { createLine, PROCESS_TIME } from '../runtime/admission/line.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
+import type { MarketFeed } from './feed.ts'
 
-type ReadBars = NonNullable<ServerOptions['bars']>
+/**
+ * Bars that open in [from, to).
+ *
+ * @param asker the site of the caller's address; sites take turns
+ * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
+ */
+export type ReadBars = (
+  query: { readonly series: Series; readonly from: number; readonly to: number },
+  signal: AbortSignal,
+  asker: string,
+) => Promise<BarsPage>
 type Bars = Pick<BarsPage, 'bars' | 'funding'>
 
 /** Pages that were asked for a moment ago, by series and ends: a venue is not asked for the same again and again. */
