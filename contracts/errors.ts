@@ -2,6 +2,7 @@ import { ACCOUNT_ERRORS } from './account-errors.ts'
 import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
+import { LIMITS } from './limits.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
 import { PROOF_ERRORS } from './proof-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
@@ -59,7 +60,7 @@ export const ERRORS = defineErrors({
   },
   headers_too_large: {
     status: 431,
-    message: 'The address and the headers are longer than is read here.',
+    message: `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`,
     nextStep: 'Leave out headers that are not needed, cookies first; the limit is in the message.',
   },
   internal_error: {

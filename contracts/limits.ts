@@ -177,16 +177,10 @@ export const LIMITS = {
   givesWayMs: 5_000,
   /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: 1_000,
-  /** Time over which requests are counted. */
-  rateWindowMs: 1_000,
   /** Largest number of requests a second that can be allowed. */
   ratePerSecond: 1_000_000,
-  /** Keys and addresses that one process counts requests of at a time. */
-  rateSubjects: 100_000,
   /** How long a request waits for the shared count of its rate; past it this process counts alone. */
-  rateWaitMs: 5,
-  /** How long this process counts alone after the shared count was away or too slow. */
-  rateAloneMs: 1_000,
+  rateWaitMs: 50,
   /** Proxies between a caller and this service. */
   proxyHops: 10,
   /** Networks that TRUST_PROXY may name. */

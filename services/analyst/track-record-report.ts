@@ -20,12 +20,12 @@ import {
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
   /** A pooled record has no exchange and matches none. */
-  readonly exchange?: Exchange
-  readonly coin?: Coin
-  readonly timeframe?: Timeframe
-  readonly modelVersion?: string
+  readonly exchange?: Exchange | undefined
+  readonly coin?: Coin | undefined
+  readonly timeframe?: Timeframe | undefined
+  readonly modelVersion?: string | undefined
   /** Key of the last row of the page before. */
-  readonly after?: string
+  readonly after?: string | undefined
   readonly limit: number
 }
 

@@ -5,13 +5,9 @@ import { createConsole } from './console.ts'
 
 function consoleThatIs(isOn: boolean, { showReasoning = false } = {}) {
   const output = new PassThrough({ encoding: 'utf8' })
-  const terminal = createConsole({
-    isOn,
-    showVerdicts: true,
-    showReasoning,
-    output,
-    now: () => 0,
-  })
+  const CONSOLE = !isOn ? 'off' : showReasoning ? 'reasons' : 'verdicts'
+  const settings = { CONSOLE, MARKET: 'live', MARKET_SPEED: undefined } as const
+  const terminal = createConsole(settings as never, output, () => 0)
   return { terminal, text: () => String(output.read() ?? '') }
 }
 

@@ -2,6 +2,7 @@ import type { FeedProgress } from '../../contracts/feed.ts'
 import { seriesName } from '../../contracts/series.ts'
 import { grouped } from '../../contracts/share-text.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
+import type { Settings } from '../runtime/config/settings.ts'
 
 export interface Console {
   /** The address is written in any case. */
@@ -9,16 +10,6 @@ export interface Console {
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
   summary(lines: readonly string[]): void
-}
-
-interface ConsoleOptions {
-  readonly isOn: boolean
-  /** Off where bars are replayed faster than people read. */
-  readonly showVerdicts: boolean
-  /** The sentence of each call on a second line. */
-  readonly showReasoning?: boolean
-  readonly output: NodeJS.WritableStream
-  readonly now: () => number
 }
 
 const PROGRESS_STEPS = 20
@@ -29,7 +20,14 @@ const HOLDS_EVERY_MS = 60_000
  * Writes lines for people: one for each call, one for each series that goes back to HOLD, the number of all other
  * HOLDs, and progress twenty times.
  */
-export function createConsole({ isOn, showVerdicts, showReasoning, output, now }: ConsoleOptions): Console {
+export function createConsole(
+  settings: Pick<Settings, 'CONSOLE' | 'MARKET' | 'MARKET_SPEED'>,
+  output: NodeJS.WritableStream,
+  now: () => number,
+): Console {
+  const isOn = settings.CONSOLE !== 'off'
+  // Bars that are replayed at full speed are faster than people read.
+  const showVerdicts = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const calling = new Set<string>()
   let [holds, countedAt, shownStep, isBroken] = [0, Number.NEGATIVE_INFINITY, -1, false]
   // A reader that hung up, or a full disk: the service goes on without lines for people.
@@ -49,7 +47,7 @@ export function createConsole({ isOn, showVerdicts, showReasoning, output, now }
     }
     if (isCall) calling.add(name)
     write(verdictLine(verdict))
-    if (showReasoning) write(`  ${verdict.reasoning}`)
+    if (settings.CONSOLE === 'reasons') write(`  ${verdict.reasoning}`)
   }
 
   return {
@@ -79,7 +77,7 @@ export function createConsole({ isOn, showVerdicts, showReasoning, output, now }
 }
 
 /** One verdict in columns, on one line of a terminal of 80. */
-export function verdictLine(verdict: Verdict): string {
+function verdictLine(verdict: Verdict): string {
   const { barClose, exchange, coin, timeframe, call, confidence, regime, price } = verdict
   const time = `${new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')}Z`
   const columns = [

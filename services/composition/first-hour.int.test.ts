@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
+import { openWatchList } from '../market/index.ts'
 import type { FakeVenue, Fault } from '../market/live/testing/fake-venue.ts'
 import { type LiveBench, NOON, startLiveBench } from '../market/live/testing/live-bench.ts'
 import type { Route } from '../market/live/testing/venue-format.ts'
@@ -10,7 +11,6 @@ import { createRandom } from '../market/simulated/random.ts'
 import { createFactIds } from '../runtime/ids/fact-id.ts'
 import { createEngineRole, type EngineRole } from './roles/engine-role.ts'
 import { FREE_SPEECH } from './roles/speech.fixture.ts'
-import { openWatchList } from './roles/watch-list.ts'
 
 const VENUES = ['BINANCE', 'OKX', 'HL', 'BYBIT'] as const satisfies readonly LiveExchange[]
 const COINS = ['BTC', 'ETH'] as const
@@ -71,7 +71,7 @@ async function play(scene: Scene): Promise<Seen> {
     publicUrl: () => '',
     signal: ending.signal,
     terminal: { verdicts: () => undefined },
-    metrics: {
+    counters: {
       verdictsRecorded: () => undefined,
       outcomesLabelled: () => undefined,
       appendTrouble: (code) => void faults.push(code),

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { natsServers } from '../../testing/servers/nats-servers.ts'
 import { redisServers } from '../../testing/servers/redis-servers.ts'
@@ -12,7 +11,7 @@ import { createRateLimits } from '../http/rate-limits.ts'
 import { openNatsBus } from '../runtime/bus/nats-bus.ts'
 import { readSettings } from '../runtime/config/read-settings.ts'
 import { openPlatform, type Platform } from './adapters/open-platform.ts'
-import { beginLifetime } from './lifetime.ts'
+import { startOf } from './start.fixture.ts'
 
 const nats = await natsServers({ killable: false })
 const redis = await redisServers({ killable: false })
@@ -31,9 +30,9 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
   const open = (name: string): Promise<Platform> => {
     const environment = { NATS_URL: servers[0]?.url, REDIS_URL: servers[1]?.url, MARKET_SEED: name }
     const settings = readSettings(['--data-dir', join(directory, name)], environment)
-    const life = beginLifetime(settings, pino({ level: 'silent' }))
-    closers.push(life.stop)
-    return openPlatform(life)
+    const start = startOf(settings)
+    closers.push(start.shutdown.stop)
+    return openPlatform(start)
   }
 
   beforeAll(async () => {
@@ -107,7 +106,7 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
 
   test('an address that used up its rate at one is a stranger to the other', async () => {
     const limitsOf = ({ cache }: Platform) =>
-      createRateLimits({ perAddress: 2, perKey: undefined, shared: cache, now: () => performance.now() })
+      createRateLimits({ perAddress: 2, perKey: undefined, redis: cache.redis })
     const [first, second] = [limitsOf(production), limitsOf(staging)]
     const address = '192.0.2.7'
     for (let request = 0; request < 5; request++) await first.take({ address })

@@ -18,7 +18,6 @@ export { createStandingOrders } from './speech/standing-orders.ts'
 export type { NewestVerdicts } from './tool-handler/newest-answers.ts'
 export {
   createRemoteToolHandler,
-  type RemoteToolHandler,
   serveTools,
 } from './tool-handler/remote-tool-handler.ts'
 export { createToolHandler, type LocalToolHandler, type ToolHandler } from './tool-handler/tool-handler.ts'

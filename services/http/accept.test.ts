@@ -1,5 +1,21 @@
+import accepts from '@fastify/accepts'
+import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { acceptsHtmlFirst, acceptsJson } from './accept.ts'
+import { acceptedCoding, acceptsHtmlFirst, acceptsJson } from './accept.ts'
+
+const app = fastify()
+await app.register(accepts)
+app.get('/', async (request) => ({
+  isHtml: acceptsHtmlFirst(request),
+  isJson: acceptsJson(request),
+  coding: acceptedCoding(request),
+}))
+
+/** The findings for a request with these headers. */
+async function accepted(headers: Readonly<Record<string, string | undefined>>) {
+  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return (await app.inject({ url: '/', headers: Object.fromEntries(given) })).json()
+}
 
 test.each([
   ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
@@ -15,8 +31,8 @@ test.each([
   ['image/png', false],
   ['', false],
   [undefined, false],
-])('Accept: %s', (accept, isHtml) => {
-  expect(acceptsHtmlFirst(accept)).toBe(isHtml)
+])('Accept: %s', async (accept, isHtml) => {
+  expect(await accepted({ accept })).toMatchObject({ isHtml })
 })
 
 test.each([
@@ -28,7 +44,6 @@ test.each([
   ['text/event-stream, application/json;q=0.1', true],
   ['text/html, application/*;q=0.5', true],
   ['text/html,*/*;q=0.8', true],
-  ['', false],
   ['text/event-stream', false],
   ['text/html', false],
   ['application/json;q=0', false],
@@ -36,6 +51,19 @@ test.each([
   ['application/json; q=0.000', false],
   ['*/*;q=0', false],
   ['application/jsonp', false],
-])('Accept of MCP: %s', (accept, isAccepted) => {
-  expect(acceptsJson(accept)).toBe(isAccepted)
+])('Accept of MCP: %s', async (accept, isJson) => {
+  expect(await accepted({ accept })).toMatchObject({ isJson })
+})
+
+test.each([
+  [undefined, undefined],
+  ['*', undefined],
+  ['identity', undefined],
+  ['gzip;q=0', undefined],
+  ['gzip', 'gzip'],
+  ['gzip, deflate, br, zstd', 'gzip'],
+  ['gzip;q=0.5, zstd', 'zstd'],
+  ['gzip;q=0.5, identity;q=0.8', undefined],
+])('Accept-Encoding: %s', async (encoding, coding) => {
+  expect((await accepted({ 'accept-encoding': encoding })).coding).toBe(coding)
 })

@@ -11,15 +11,12 @@ export function trustedProxies(trust: TrustProxy | undefined) {
   return 'hops' in trust ? (_address: string, hop: number) => hop < trust.hops : [...trust.networks]
 }
 
-/** The options of routes that tell callers apart. */
-export interface CallerOptions {
-  /** The address of the caller, in one spelling. */
-  readonly addressOf: (request: FastifyRequest) => string
-}
-
 /** The address of a caller in one spelling; that of the connection if the proxies name none, else `unknown`. */
 export const addressOf = ({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string =>
   normaliseAddress(ip) ?? normaliseAddress(socket.remoteAddress) ?? 'unknown'
+
+/** The site of the caller of a request, as {@link addressSite} has it. */
+export const siteOf = (request: FastifyRequest): string => addressSite(addressOf(request))
 
 /**
  * One spelling for every address: IPv4 also if it comes mapped into IPv6, IPv6 as eight groups without leading

@@ -1,55 +1,41 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import type { Logger } from 'pino'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
 import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import { STATUS_CODES } from '../runtime/http/node-http.ts'
 import { acceptsHtmlFirst } from './accept.ts'
 
 /** The body of every refusal. */
-export interface ErrorBody extends JsonObject {
-  readonly code: string
-  readonly message: string
-  readonly next_step: string
-  readonly request_id: string
-}
-
-export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+export function errorBody(error: ServiceError, requestId: string) {
   const { code, message, nextStep, details } = forCallers(error)
   return {
     code,
     message,
     next_step: nextStep,
-    ...(details === undefined ? {} : { details }),
+    ...(details !== undefined && { details }),
     request_id: requestId,
   }
 }
 
-/** Logs why requests are refused if callers are not told. */
-export type CauseLog = (error: ServiceError, requestId: string) => void
+/** One line for each code within ten seconds: callers must not be able to flood the log. */
+const causeLines = new RateLimiterMemory({ points: 1, duration: 10 })
 
-/** How often each code is logged: callers must not be able to flood the log. */
-const LOG_EVERY_MS = 10_000
-
-/** @param now a clock that is never set, milliseconds */
-export function createCauseLog(log: Pick<Logger, 'warn'>, now: () => number): CauseLog {
-  const logged = new Map<ErrorCode, { at: number; skipped: number }>()
-  return (error, requestId) => {
-    const { code, cause, isForCallers } = error
-    // Faults of the program are logged each.
-    if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
-    const before = logged.get(code)
-    if (before !== undefined && now() - before.at < LOG_EVERY_MS) {
-      before.skipped += 1
-      return
-    }
-    logged.set(code, { at: now(), skipped: 0 })
-    log.warn({ err: error, request_id: requestId, more: before?.skipped ?? 0 }, 'requests are refused')
-  }
+/** Logs why a request is refused if its caller is not told. Faults of the program are logged each, elsewhere. */
+export async function logCause(
+  log: Pick<FastifyBaseLogger, 'warn'>,
+  error: ServiceError,
+  requestId: string,
+): Promise<void> {
+  const { code, cause, isForCallers } = error
+  if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
+  const isFirst = await causeLines.consume(code).then(
+    () => true,
+    () => false,
+  )
+  if (isFirst) log.warn({ err: error, request_id: requestId }, 'requests are refused')
 }
 
 const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
@@ -70,13 +56,10 @@ type ShowRefusal = (reply: FastifyReply, refusal: ShownRefusal) => FastifyReply
 const SHOW = Symbol('shows a refusal')
 
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
-export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog, show?: ShowRefusal): void {
+export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void {
   // Read where an error is sent, which some routes do for themselves.
   if (show !== undefined) app.decorate(SHOW, show)
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    logCause?.(toServiceError(error), request.id)
-    return answerFailure(error, request, reply)
-  })
+  app.setErrorHandler(answerFailure)
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
     const allowed = METHODS.filter((method) => !IS_PATTERN.test(path) && app.hasRoute({ method, url: path }))
@@ -105,34 +88,24 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toServiceError(error, request)
-  // `/readyz` and the metrics report parts that are unavailable; callers must not be able to flood the log.
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
+  else void logCause(request.log, refusal, request.id)
   return send(reply, request, refusal)
 }
 
 /** The refusal of bytes that are no whole request, by the error code of Node. */
-const UNREAD: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string }>> = {
-  HPE_HEADER_OVERFLOW: {
-    code: 'headers_too_large',
-    message: `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`,
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    code: 'request_timeout',
-    message: `The request did not arrive within ${LIMITS.requestArrivalMs / 1_000} s, its headers within ${LIMITS.requestHeadersMs / 1_000} s.`,
-  },
+const UNREAD: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
-const UNREADABLE = {
-  code: 'invalid_request',
-  message: 'This is not an HTTP request that can be read.',
-} as const
 
 /** Answers bytes that are not an HTTP request, so far as anybody still listens, and hangs up. */
 export function refuseMalformed(error: Error, socket: Socket): void {
   const reason = 'code' in error ? String(error.code) : ''
   if (socket.writable && reason !== 'ECONNRESET') {
-    const { code, message } = UNREAD[reason] ?? UNREADABLE
-    const { status } = ERRORS[code]
+    const code = UNREAD[reason] ?? 'invalid_request'
+    const { status, message } = ERRORS[code]
     const body = JSON.stringify({ code, message })
     socket.write(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
@@ -144,8 +117,10 @@ export function refuseMalformed(error: Error, socket: Socket): void {
 /** Answers a request that expects what no server here does (RFC 9110 §10.1.1), and hangs up. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const message = 'The Expect header names something that is not done here; `100-continue` is.'
-  const { status } = ERRORS.invalid_request
-  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+  response.writeHead(ERRORS.invalid_request.status, {
+    'content-type': 'application/json',
+    connection: 'close',
+  })
   response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
@@ -153,10 +128,11 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
 const IS_FOR_PROGRAMS = /^\/(?:api|log|mcp|sealed|x402|\.well-known)(?:[/?]|$)/
 
 /** A navigation of a browser, or a form of a page; a script or a program has no use for a page. */
-const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
-  acceptsHtmlFirst(headers.accept) &&
-  !IS_FOR_PROGRAMS.test(url) &&
-  (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
+const isForPeople = (request: FastifyRequest): boolean =>
+  !IS_FOR_PROGRAMS.test(request.url) &&
+  acceptsHtmlFirst(request) &&
+  (['GET', 'HEAD'].includes(request.method) ||
+    request.headers['content-type'] === 'application/x-www-form-urlencoded')
 
 /** Says when to ask again what is refused for now (RFC 9110 §10.2.3). */
 export function retryLater(reply: FastifyReply, { code, details }: ServiceError): void {
@@ -176,60 +152,49 @@ function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError)
   return show(reply, { status, code, message, nextStep, requestId: request.id })
 }
 
-/** Framework failures that callers can cause, in our words. */
-const FRAMEWORK_CODES: Readonly<Record<string, { readonly code: ErrorCode; readonly problem?: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'payload_too_large' },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_media_type' },
-  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'invalid_request', problem: 'is not JSON' },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
-    code: 'invalid_request',
-    problem: 'is not as long as Content-Length says',
-  },
-  FST_ERR_BAD_URL: { code: 'invalid_request' },
-  FST_ERR_MAX_PARAM_LENGTH: { code: 'invalid_request' },
+/** Framework failures that callers can cause, with the problem of the body; all others are `invalid_request`. */
+const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
 }
-
-/** Names of the parts of a request, for its sender. */
-const PARTS: Readonly<Record<string, string>> = {
-  body: 'body',
-  querystring: 'query',
-  params: 'path',
-  headers: 'headers',
+const BODY_PROBLEMS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'is not JSON',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'is not as long as Content-Length says',
 }
+/** Names of the parts of a request for its sender, if they differ from the framework's. */
+const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
 
-/** @param request names the fields that there are, for who mistyped one */
+/** @param request names the fields that there are, for a caller that mistyped one */
 export function toServiceError(error: FastifyError, request?: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const context = error.validationContext ?? 'body'
-    const whole = PARTS[context] ?? 'body'
-    const issues = error.validation.map(issueOf)
+    const { validationContext: context = 'body', validation } = error
     const schemas = request?.routeOptions.schema
+    const schema = schemas?.[context as keyof typeof schemas]
     return invalidRequest(
-      inputFaults(issues, whole, 'this request', schemas?.[context as keyof typeof schemas]),
+      inputFaults(validation.map(issueOf), PARTS[context] ?? context, 'this request', schema),
     )
   }
-  const known = FRAMEWORK_CODES[error.code]
-  if (known?.problem !== undefined) return invalidRequest([{ field: 'body', problem: known.problem }])
-  if (known !== undefined) return new ServiceError(known.code)
-  if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('invalid_request')
-  return new ServiceError('internal_error', { cause: error })
+  const problem = BODY_PROBLEMS[error.code]
+  if (problem !== undefined) return invalidRequest([{ field: 'body', problem }])
+  if (error.statusCode === undefined || error.statusCode >= 500)
+    return new ServiceError('internal_error', { cause: error })
+  return new ServiceError(FRAMEWORK_CODES[error.code] ?? 'invalid_request')
 }
 
 type ValidationFault = NonNullable<FastifyError['validation']>[number]
 
 /** The fault that the schema found, without the framework's wrapping. */
 const issueOf = ({
-  keyword,
+  keyword: code,
   instancePath,
   message = 'is not valid',
   params,
 }: ValidationFault): InputIssue => ({
-  code: keyword,
+  code,
   path: instancePath
     .split('/')
-    .filter((part) => part !== '')
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+    .flatMap((part) => (part === '' ? [] : /^\d+$/.test(part) ? Number(part) : part)),
   message,
   keys: Array.isArray(params.keys) ? params.keys.map(String) : [],
 })

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -72,6 +73,12 @@ const nodesOf = (value: unknown): JsonObject[] => {
   if (typeof value !== 'object' || value === null) return []
   return [value as JsonObject, ...Object.values(value).flatMap(nodesOf)]
 }
+
+test('the document is OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
+  expect(validator.version).toBe('3.1')
+})
 
 describe('GET /openapi.json', () => {
   test('is made once: the same bytes with a validator, compressed for those who take it, and 304', async () => {

@@ -167,5 +167,17 @@ function documentOf(raw: OpenApiDocument, publicUrl: string): string {
   )
 }
 
+/** Every operation in a line: its method and path, what it does, and the parameters it takes. */
+export const endpointsOf = ({ paths }: OpenApiDocument): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { summary, parameters = [] }]) => {
+        const names = parameters.filter(({ in: part }) => part === 'query').map(({ name }) => name)
+        const takes = names.length === 0 ? '' : `: ${names.join(', ')}`
+        return [`${method.toUpperCase()} ${path}`, `${summary}${takes}`]
+      }),
+    ),
+  )
+
 const mapValues = <From, To>(values: Readonly<Record<string, From>>, change: (value: From) => To) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'
+import { describe, expect, it, test } from 'vitest'
+import { type ClockAnchor, marketTimeAt, openMarketClock, planAnchor } from './market-clock.ts'
 
 describe('marketTimeAt', () => {
   it('is the wall clock without an anchor', () => {
@@ -42,4 +43,24 @@ describe('planAnchor', () => {
       }),
     )
   })
+})
+
+test('a log that cannot be followed any more is reported, and fails nothing else', async () => {
+  const store = {
+    head: async () => '0',
+    read: async function* () {},
+    subscribe: () => ({
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('another log answers')) }),
+    }),
+  }
+  const failures: unknown[] = []
+  const clock = await openMarketClock(store as never, {
+    speed: undefined,
+    newId: () => '',
+    signal: new AbortController().signal,
+    onFailure: (error) => void failures.push(error),
+  })
+  await setImmediate()
+  await clock.ended()
+  expect(failures).toEqual([new Error('another log answers')])
 })

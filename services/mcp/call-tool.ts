@@ -4,7 +4,7 @@ import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { bytesOf, textOf } from '../../contracts/json-text.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
-import type { CauseLog } from '../http/errors.ts'
+
 import type {
   CallPath,
   PaidCall,
@@ -209,7 +209,7 @@ export interface ToolPaths {
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
   /** Logs why calls are refused, where callers do not learn it. */
-  readonly logCause?: CauseLog
+  readonly logCause?: (error: ServiceError, requestId: string) => void
   /** Nothing is measured where it is left out. */
   readonly telemetry?: McpTelemetry | undefined
 }

@@ -1,3 +1,4 @@
+import accepts from '@fastify/accepts'
 import { fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { expect, test } from 'vitest'
@@ -35,6 +36,7 @@ test('the manifest of payments names every product that is sold', async () => {
     plans: { offer: (tier: string) => offer(`plans/${tier}`) },
   }
   const app = fastify().setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
+  await app.register(accepts)
   await app.register(discoveryRoutes, {
     version: AT.version,
     publicUrl: () => AT.url,

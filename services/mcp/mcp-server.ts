@@ -190,9 +190,10 @@ function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
-    async handler({ method, headers }, reply) {
+    async handler(request, reply) {
+      const { method } = request
       // The documentation is served if it can be searched.
-      if (method === 'GET' && acceptsHtmlFirst(headers.accept) && free.has('search_knowledge'))
+      if (method === 'GET' && acceptsHtmlFirst(request) && free.has('search_knowledge'))
         return reply.redirect('/docs/mcp', 303)
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()
@@ -206,7 +207,7 @@ function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
 async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   let id: RequestId | null = null
   try {
-    if (!acceptsJson(request.headers.accept))
+    if (!acceptsJson(request))
       throw new RpcFault('transport', 'Not Acceptable: answers are JSON; accept application/json', {
         status: 406,
       })

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { addressOf } from '../http/client-address.ts'
 import { sessionOf } from './session.ts'
 
 /** A refusal of the HTTP interface, unchanged. */
@@ -49,11 +50,7 @@ export const isSessionOver = (error: unknown): boolean =>
  * Makes the client with which the pages ask `app` within the process, under the session and address of its visitor.
  * @param proof a secret that goes along with a session, for {@link isPageRequest}: a session without it is refused
  */
-export function createPageClient(
-  app: FastifyInstance,
-  addressOf: (request: FastifyRequest) => string,
-  proof: string,
-): PageClient {
+export function createPageClient(app: FastifyInstance, proof: string): PageClient {
   async function ask<Body>(
     request: FastifyRequest,
     { method = 'GET', path, body, idempotencyKey }: PageRequest,

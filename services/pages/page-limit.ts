@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { addressSite } from '../http/client-address.ts'
+import { siteOf } from '../http/client-address.ts'
 import { isByOwnersDoor } from '../http/operator.ts'
 import { createLine, PROCESS_TIME } from '../runtime/admission/line.ts'
 
@@ -15,7 +15,7 @@ const [LEAST_REST_MS, MOST_REST_MS] = [10, 1_000] as const
  * page has its place from the moment its request is read until it is sent; a slow reader holds none, and neither does a
  * form, which waits for mails, documents and endpoints of others. The operator waits for nobody.
  */
-export function limitPages(app: FastifyInstance, addressOf: (request: FastifyRequest) => string): void {
+export function limitPages(app: FastifyInstance): void {
   const line = createLine({
     places: LIMITS.pagesAtOnce,
     each: LIMITS.pagesPerAddress,
@@ -33,7 +33,7 @@ export function limitPages(app: FastifyInstance, addressOf: (request: FastifyReq
     const gone = new AbortController()
     const leave = () => gone.abort(new ServiceError('shutting_down'))
     reply.raw.once('close', leave)
-    const giveBack = await line.enter(addressSite(addressOf(request)), gone.signal)
+    const giveBack = await line.enter(siteOf(request), gone.signal)
     reply.raw.off('close', leave).once('close', giveBack)
     leaving.set(request, giveBack)
   })

@@ -1,6 +1,6 @@
 export { answerUsage } from './answer-usage.ts'
 export { createCallPath } from './call-path.ts'
-export { callerAs, requireKey } from './caller-identity.ts'
+export { callerAs } from './caller-identity.ts'
 export {
   type ChatRequestOnChannel,
   createKnowledgeService,

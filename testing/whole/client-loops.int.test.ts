@@ -17,9 +17,8 @@ import { DaySealer, trackRecordReport } from '../../services/analyst/index.ts'
 import { runSignal } from '../../services/cli/kit/run-signal.fixture.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { createServer } from '../../services/composition/server.ts'
-import { createRateLimits } from '../../services/http/rate-limits.ts'
+import { rateLimitsOn } from '../../services/http/testing/rate-limits.fixture.ts'
 import { serverOptions } from '../../services/http/testing/server-options.fixture.ts'
-import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { uuidV8 } from '../../services/runtime/ids/uuid.ts'
 import { openMemoryStore } from '../memory-store/memory-store.ts'
 
@@ -191,21 +190,14 @@ describe('a service with many sealed days and the usual rate limit', () => {
     })
     await sealer.look(signal)
     await fold('DaySealed')
-    const { RATE_PER_ADDRESS: perAddress, RATE_PER_KEY: perKey } = readSettings([], {})
     const source = { range: pageOf(tallied), position: () => 'start' }
     app = await createServer(
       serverOptions({
         market: 'live',
         sealed: sealer,
         trackRecord: (query) => trackRecordReport(source, query),
-        rateLimits: createRateLimits({
-          perAddress,
-          perKey,
-          shared: undefined,
-          // It goes on by what a caller waits, so that each runs into the limit however slow it is.
-          now: () => clock,
-          report: (error) => expect.fail(String(error)),
-        }),
+        // The clock goes on by what a caller waits, so that each runs into the limit however slow it is.
+        rateLimits: rateLimitsOn(() => clock),
       }),
     )
     refused = 0

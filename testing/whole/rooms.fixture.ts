@@ -44,6 +44,8 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
+  '@fastify/accepts': ['services/composition/server.ts'],
+  '@fastify/formbody': ['services/http/', 'services/pages/'],
   '@fastify/swagger': ['services/http/openapi.ts'],
   '@grpc/grpc-js': ['testing/eventstoredb-double/'],
   // It referees in tests and benches; the product speaks the protocol itself.
@@ -77,6 +79,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ['services/accounts/mail/'],
   pino: ['services/runtime/logging/'],
   'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],
+  'rate-limiter-flexible': ['services/http/'],
   secp256k1: ['services/payments/recovery/'],
   undici: ['services/webhooks/sending/', 'services/cli/kit/'],
   viem: ['services/payments/'],

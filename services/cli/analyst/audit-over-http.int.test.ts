@@ -14,13 +14,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { eventOf } from '../../../contracts/event-catalogue.ts'
 import { modelStream } from '../../../contracts/streams.ts'
 import { createServer } from '../../composition/server.ts'
-import { createRateLimits } from '../../http/rate-limits.ts'
+import { rateLimitsOn } from '../../http/testing/rate-limits.fixture.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
 import { audit, type LogSource, serviceSource } from '../../proof/index.ts'
 import { signCheckpoint } from '../../proof/note.ts'
 import { loadLogKeys, signersOf } from '../../proof/signing/keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
-import { readSettings } from '../../runtime/config/read-settings.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 import { auditTools } from './audit-tools.ts'
 
@@ -61,10 +60,9 @@ async function grow(log: MadeUpLog, entries: number): Promise<void> {
 
 /** The routes of a service over a log, with the limits that a service has unless told. */
 const serve = (log: MadeUpLog): Promise<FastifyInstance> => {
-  const { RATE_PER_ADDRESS: perAddress, RATE_PER_KEY: perKey } = readSettings([], {})
   return createServer(
     serverOptions({
-      rateLimits: createRateLimits({ perAddress, perKey, shared: undefined, now: clock.now }),
+      rateLimits: rateLimitsOn(clock.now),
       trackRecord: () => ({ asOf: '1', rows: [], next: undefined }),
       transparencyLog: log.views,
     }),

@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
-import { keyFingerprintOf } from '../../composition/adapters/open-platform.ts'
 import { appendKey, beginLog, readWhole } from '../../log/backup/testing/made-log.fixture.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import { keyFingerprintOf } from '../../runtime/secrets/market-keys.ts'
 
 const COMMAND_LINE = join(import.meta.dirname, '../../signal.js')
 /** Some segments of a backup, and some thousand appends to another store. */

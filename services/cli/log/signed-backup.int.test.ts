@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { keyFingerprintOf } from '../../composition/adapters/open-platform.ts'
 import { appendSome, beginLog } from '../../log/backup/testing/made-log.fixture.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import { keyFingerprintOf } from '../../runtime/secrets/market-keys.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
 const KEY = `${Buffer.alloc(32, 7).toString('base64')}\n`

@@ -8,12 +8,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../../contracts/errors.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
-import { factSecretOf, identityOf } from '../../composition/adapters/open-platform.ts'
+import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { claimStore } from '../../log/store-identity.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
+import { factSecretOf } from '../../runtime/secrets/market-keys.ts'
 import { beginSignal } from '../kit/run-signal.fixture.ts'
 
 let directory: string
@@ -80,12 +81,12 @@ describe('over EventStoreDB', () => {
   }
 
   test('says whose the log is, and leaves nothing behind', async () => {
-    expect((await look()).out).toMatch(/^ok {5}event store +empty, read and appended to/m)
+    expect((await look()).out).toMatch(/^ok {5}EventStoreDB +empty, read and appended to/m)
     await claim()
     const before = [...double.log.events]
     const { code, out } = await look()
     expect(out).toMatch(
-      /^(?:ok {5}|weak {3})event store +of this market and key, newest position \S+, read and appended to/m,
+      /^(?:ok {5}|weak {3})EventStoreDB +of this market and key, newest position \S+, read and appended to/m,
     )
     expect(code).toBe(0)
     expect(double.log.events).toEqual(before)
@@ -95,12 +96,12 @@ describe('over EventStoreDB', () => {
     await claim()
     const other = await look(Buffer.alloc(32, 8).toString('base64'))
     expect(other.out).toMatch(
-      /^fault {2}event store +this event store cannot be used: .*another sealing key/m,
+      /^fault {2}EventStoreDB +this event store cannot be used: .*another sealing key/m,
     )
     expect(other.code).toBe(ERRORS.store_mismatch.exitCode)
     double.faults.failNextAppend('denied')
     const denied = await look()
-    expect(denied.out).toMatch(/^fault {2}event store .*has no right to this$/m)
+    expect(denied.out).toMatch(/^fault {2}EventStoreDB .*has no right to this$/m)
     expect(denied.code).toBe(ERRORS.store_denied.exitCode)
   })
 })

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
-import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
-import { beginLifetime } from '../lifetime.ts'
+import { startOf } from '../start.fixture.ts'
 import { openPlatform } from './open-platform.ts'
 
 /** The first 14 events of a log that release 0.2.0 wrote, in its file. */
@@ -34,11 +33,11 @@ async function start(environment: NodeJS.ProcessEnv = {}): Promise<void> {
     SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...environment,
   })
-  const life = beginLifetime(settings, pino({ level: 'silent' }))
+  const opening = startOf(settings)
   try {
-    await openPlatform(life)
+    await openPlatform(opening)
   } finally {
-    await life.stop()
+    await opening.shutdown.stop()
   }
 }
 

@@ -1,15 +1,7 @@
 import { nearestName } from '../../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
-import type { Position } from '../../../contracts/position.ts'
-import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
-import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
-import { executeCommand } from '../../log/command-handler.ts'
-import type { EventStore } from '../../log/event-store.ts'
 import { seedOfStore } from '../../log/store-identity.ts'
 import {
-  type ClockAnchor,
   createRecordedFeed,
   createSimulatedFeed,
   DEFAULT_SIMULATED_COINS,
@@ -17,13 +9,14 @@ import {
   LIVE_EXCHANGES,
   LiveFeed,
   type MarketFeed,
-  marketTimeAt,
-  planAnchor,
+  openMarketClock,
+  openWatchList,
   type RecordedFeed,
+  type WatchList,
 } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import type { Lifetime } from '../lifetime.ts'
+import type { Start } from '../shutdown.ts'
 import type { Platform } from './open-platform.ts'
 
 /**
@@ -42,25 +35,18 @@ export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: 
   })
 }
 
-export async function openFeed(life: Lifetime, platform: Platform): Promise<MarketFeed> {
-  const { MARKET } = life.settings
-  if (MARKET === 'recorded') {
-    return openRecordedFeed(life.settings, {
-      now: Date.now(),
-      report: (notice) => life.log.warn(notice),
-    })
-  }
-  return MARKET === 'live' ? openLiveFeed(life) : openSimulatedFeed(life, platform)
-}
-
-function openLiveFeed({ settings: { EXCHANGES, VENUE_URLS }, log }: Lifetime): MarketFeed {
+export async function openFeed(start: Start, platform: Platform): Promise<MarketFeed> {
+  const { settings, log } = start
+  if (settings.MARKET === 'simulated') return openSimulatedFeed(start, platform)
+  if (settings.MARKET === 'recorded')
+    return openRecordedFeed(settings, { now: Date.now(), report: (notice) => log.warn(notice) })
   return new LiveFeed({
-    exchanges: EXCHANGES ?? LIVE_EXCHANGES,
-    ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
+    exchanges: settings.EXCHANGES ?? LIVE_EXCHANGES,
+    ...(settings.VENUE_URLS && { venueUrls: settings.VENUE_URLS }),
     now: Date.now,
     sleep,
     random: Math.random,
-    report: ({ message, ...about }) => log.warn(about, message),
+    report: ({ message, ...details }) => log.warn(details, message),
   })
 }
 
@@ -80,7 +66,7 @@ export function openRecordedFeed(
     ...present,
     folder: MARKET_DATA ?? '',
     ...(EXCHANGES && { exchanges: EXCHANGES }),
-    // Naming one exchange also says whose the files are, where their folder does not.
+    // Naming one exchange also says whose the files are, if their folder does not.
     ...(EXCHANGES?.length === 1 && EXCHANGES[0] && { exchange: EXCHANGES[0] }),
     ...(COINS && { coins: COINS }),
     ...(TIMEFRAMES && { timeframes: TIMEFRAMES }),
@@ -93,81 +79,38 @@ export function openRecordedFeed(
 }
 
 async function openSimulatedFeed(
-  { settings, closing, log, onClose }: Lifetime,
-  platform: Platform,
+  { settings, log, shutdown }: Start,
+  { store, newId }: Platform,
 ): Promise<MarketFeed> {
-  const { store } = platform
-  // The process that computes the market sets its pace; the others go by it.
-  if (settings.ROLES.includes('engine')) await anchorClock(platform, settings.MARKET_SPEED ?? 1, closing)
-  // The head comes first: an anchor that is appended in between is read, and followed too.
-  const after = await store.head()
-  let { anchor } = await readAnchor(store)
-  const following = followAnchor(store, after, closing, (next) => {
-    anchor = next
-  }).catch((error: unknown) => log.error({ err: error }, 'the pace of the market is followed no more'))
-  onClose(() => following)
-  const now = (): number => marketTimeAt(anchor, Date.now())
+  const clock = await openMarketClock(store, {
+    speed: settings.ROLES.includes('engine') ? (settings.MARKET_SPEED ?? 1) : undefined,
+    newId,
+    signal: shutdown.stopSignal,
+    onFailure: (error) => log.error({ err: error }, 'the pace of the market is not followed any more'),
+  })
+  shutdown.onClose(() => clock.ended())
   return createSimulatedFeed({
     // The store says how its market is drawn, so that it stays the same from release to release.
     seed: (await seedOfStore(store)) ?? settings.MARKET_SEED,
     coins: settings.COINS ?? [...DEFAULT_SIMULATED_COINS, ...(settings.SIMULATED_COINS ?? [])],
-    now,
-    sleepUntil: async (marketTime, signal) => {
-      while (now() < marketTime && !signal.aborted) {
-        const left = (marketTime - now()) / (anchor?.speed ?? 1)
-        // Woken now and then, because another process may set another pace meanwhile.
-        await sleep(Math.min(LONGEST_SLEEP_MS, Math.max(1, left)), signal)
-      }
-    },
+    now: clock.now,
+    sleepUntil: clock.sleepUntil,
   })
 }
 
-const LONGEST_SLEEP_MS = 5_000
-
-async function followAnchor(
-  store: EventStore,
-  after: Position,
-  signal: AbortSignal,
-  onAnchor: (anchor: ClockAnchor) => void,
-): Promise<void> {
-  const filter = { streamPrefixes: [MARKET_CLOCK_STREAM] }
-  for await (const item of store.subscribe({ after, filter, signal })) {
-    if (item.kind !== 'event') continue
-    const event = decodeEvent(item.event)
-    if (event.type === 'MarketClockAnchored') onAnchor(event.data)
-  }
-}
-
-/** Market time continues from where it stopped, at the speed of the settings: the log keeps the anchor. */
-async function anchorClock({ store, newId }: Platform, speed: number, signal: AbortSignal): Promise<void> {
-  const path = { store, policy: RETRY_FOR_CALLER, now: Date.now, sleep, signal }
-  await executeCommand<ClockAnchor | undefined, void>(path, {
-    stream: MARKET_CLOCK_STREAM,
-    load: async () => {
-      const { anchor: state, revision } = await readAnchor(store)
-      return { state, revision }
-    },
-    decide(anchor) {
-      const planned = planAnchor(anchor, Date.now(), speed)
-      if (planned === undefined) return { events: [], result: undefined }
-      const id = newId()
-      const meta = { correlationId: id, actor: 'start' }
-      return {
-        events: [newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })],
-        result: undefined,
-      }
-    },
-    unknown: { what: 'the market has its pace', again: 'Start again.' },
-  })
-}
-
-async function readAnchor(store: EventStore) {
-  for await (const recorded of store.read(MARKET_CLOCK_STREAM, { direction: 'backwards', limit: 1 })) {
-    const event = decodeEvent(recorded)
-    return {
-      anchor: event.type === 'MarketClockAnchored' ? event.data : undefined,
-      revision: recorded.revision,
-    }
-  }
-  return { anchor: undefined, revision: 'no-stream' as const }
-}
+/** The series that an engine process follows; undefined without that role. */
+export const watchListOf = async (
+  { settings, log }: Start,
+  feed: MarketFeed,
+): Promise<WatchList | undefined> =>
+  settings.ROLES.includes('engine')
+    ? openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn(
+            { exchange, coins, others: coins.flatMap((coin) => feed.whyNoCoin?.({ exchange, coin }) ?? []) },
+            'COINS that the venue does not list, or not among its largest',
+          ),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
+    : undefined

@@ -1,11 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
-import { beginLifetime } from '../lifetime.ts'
+import { startOf } from '../start.fixture.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
 import { openPlatform } from './open-platform.ts'
 
@@ -18,28 +17,28 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 /** Opens it as a start does, and closes it again; the id of the log. */
 async function start(folder: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
   const settings = readSettings(['--data-dir', join(directory, folder)], environment)
-  const life = beginLifetime(settings, pino({ level: 'silent' }))
+  const opening = startOf(settings)
   try {
-    return (await openPlatform(life)).logId
+    return (await openPlatform(opening)).logId
   } finally {
-    await life.stop()
+    await opening.shutdown.stop()
   }
 }
 
 test('the clock of a market is followed from where the log says it last, not through the whole log', async () => {
   const settings = readSettings(['--data-dir', join(directory, 'data')], {})
-  const life = beginLifetime(settings, pino({ level: 'silent' }))
+  const opening = startOf(settings)
   try {
-    const platform = await openPlatform(life)
+    const platform = await openPlatform(opening)
     const asked: unknown[] = []
     const subscribe: typeof platform.store.subscribe = (options) => {
       asked.push(options.after)
       return platform.store.subscribe(options)
     }
-    await openFeed(life, { ...platform, store: { ...platform.store, subscribe } })
+    await openFeed(opening, { ...platform, store: { ...platform.store, subscribe } })
     expect(asked).toEqual([await platform.store.head()])
   } finally {
-    await life.stop()
+    await opening.shutdown.stop()
   }
 })
 
@@ -57,14 +56,11 @@ test('the market of a log is drawn as its first event says, at every start', asy
   const parts = { now: () => 1e12, sleepUntil: () => Promise.resolve() }
   const expected = await firstBars(createSimulatedFeed({ seed: 'signal', ...parts }))
   for (let time = 0; time < 2; time++) {
-    const life = beginLifetime(
-      readSettings(['--data-dir', join(directory, 'data')], {}),
-      pino({ level: 'silent' }),
-    )
+    const opening = startOf(readSettings(['--data-dir', join(directory, 'data')], {}))
     try {
-      expect(await firstBars(await openFeed(life, await openPlatform(life)))).toEqual(expected)
+      expect(await firstBars(await openFeed(opening, await openPlatform(opening)))).toEqual(expected)
     } finally {
-      await life.stop()
+      await opening.shutdown.stop()
     }
   }
 })

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
-import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { createOwnerServer } from '../../http/operator.ts'
+import { closeInTime } from '../serve.ts'
 
 export interface OwnerSocket {
   readonly path: string
@@ -17,22 +16,20 @@ export interface OwnerSocket {
 const SOCKET_NAME = 'owner.sock'
 /** Bytes of a socket's path that every Unix takes: macOS has room for 104 with the zero at the end. */
 const LONGEST_PATH_BYTES = 103
-/** Share of a shutdown's time that answers in flight may take. */
-const FINISHING_SHARE = 0.8
-/** A socket on this machine answers at once, or somebody is stuck. */
+/** A socket on this machine answers at once, or its process hangs. */
 const CONNECT_MS = 2_000
 
-type App = Parameters<typeof createOwnerServer>[0]
+const socketPathIn = (directory: string): string => resolve(directory, SOCKET_NAME)
 
 /**
  * Opens the socket in a data folder through which only the owner of the folder reaches the service. Everything
- * that arrives there is the operator's. The service goes on without it where there are no Unix sockets, where
- * another process answers there, and where it cannot be made; the latter two are logged.
+ * that arrives there is the operator's. The service goes on without it if there are no Unix sockets, if another
+ * process answers there, and if it cannot be made; the latter two are logged.
  *
  * @param directory the folder of the market.
  */
 export async function openOwnerSocket(
-  app: App,
+  app: Parameters<typeof createOwnerServer>[0],
   directory: string,
   log: Pick<Logger, 'warn'>,
 ): Promise<OwnerSocket | undefined> {
@@ -48,39 +45,19 @@ export async function openOwnerSocket(
       log.warn({ directory }, 'another process answers at the owner’s socket; this one goes without')
       return undefined
     }
-    removeStale(path)
+    // A killed process leaves its socket. Another kind of file stays, and listening fails on it.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path)
     await app.ready()
-    const server = createOwnerServer(app)
-    await listenForOwner(server, path)
-    return { path, close: () => closeOwnerSocket(server) }
+    return await listenAt(path, createOwnerServer(app))
   } catch (error) {
     log.warn({ err: error, directory }, 'the owner’s socket cannot be opened; the command line needs a token')
     return undefined
   }
 }
 
-/**
- * The socket of the service that runs on a data folder; undefined where none answers.
- *
- * @param directory the folder of the market.
- * @throws ServiceError `server_unreachable` where one is there that this user cannot open.
- */
-export async function findOwnerSocket(directory: string): Promise<string | undefined> {
-  const path = socketPathIn(directory)
-  return (await isAnswered(path)) ? path : undefined
-}
-
-const socketPathIn = (directory: string): string => resolve(directory, SOCKET_NAME)
-
-/** Removes the socket of a killed process. Another kind of file stays, and listening fails on it. */
-function removeStale(path: string): void {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found?.isSocket() === true) rmSync(path)
-}
-
-/** Nobody else may connect from the first moment: the mode of a socket is that of its making. */
-async function listenForOwner(server: Server, path: string): Promise<void> {
+async function listenAt(path: string, server: ReturnType<typeof createOwnerServer>): Promise<OwnerSocket> {
   const listening = once(server, 'listening')
+  // Nobody else may connect from the first moment: a socket has its mode from the start.
   const umask = process.umask(0o177)
   try {
     server.listen(path)
@@ -88,7 +65,29 @@ async function listenForOwner(server: Server, path: string): Promise<void> {
     process.umask(umask)
   }
   await listening
+  async function close(): Promise<void> {
+    const closed = once(server, 'close')
+    // Node removes the socket itself as it stops listening.
+    server.close()
+    server.closeIdleConnections()
+    await closed
+  }
+  return { path, close: () => closeInTime(close, () => server.closeAllConnections()) }
 }
+
+/**
+ * The socket of the service that runs on a data folder; undefined if none answers.
+ *
+ * @param directory the folder of the market.
+ * @throws ServiceError `server_unreachable` if one is there that this user cannot open.
+ */
+export async function findOwnerSocket(directory: string): Promise<string | undefined> {
+  const path = socketPathIn(directory)
+  return (await isAnswered(path)) ? path : undefined
+}
+
+/** No file, no process that listens on it, or a file that is no socket. */
+const ABSENT: readonly unknown[] = ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ENOTDIR']
 
 async function isAnswered(path: string): Promise<boolean> {
   if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) return false
@@ -98,7 +97,7 @@ async function isAnswered(path: string): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch (error) {
-    if (isAbsence(error)) return false
+    if (error instanceof Error && 'code' in error && ABSENT.includes(error.code)) return false
     throw new ServiceError('server_unreachable', {
       message: `the owner’s socket ${path} cannot be opened: ${reasonOf(error)}. Only the user who started the service can; others name its address (--server), with a token to see everything`,
       cause: error,
@@ -106,20 +105,4 @@ async function isAnswered(path: string): Promise<boolean> {
   } finally {
     socket.destroy()
   }
-}
-
-/** No file, no process that listens on it, or a file that is no socket. */
-const isAbsence = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ENOTDIR'].includes(String(error.code))
-
-async function closeOwnerSocket(server: Server): Promise<void> {
-  const cutting = setTimeout(() => server.closeAllConnections(), LIMITS.shutdownMs * FINISHING_SHARE)
-  const closed = once(server, 'close')
-  // Node removes the socket itself as it stops listening.
-  server.close()
-  server.closeIdleConnections()
-  await closed
-  clearTimeout(cutting)
 }

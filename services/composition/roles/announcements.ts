@@ -24,9 +24,9 @@ const FIRST_COMMANDS = [
   [`ask get_trade_call '{"coin":"BTC"}'`, 'a call'],
   ['keys create --tier starter', 'an API key'],
 ] as const
-const SIGNAL = '  npm run -s signal -- '
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
+/** The lines that a start writes for people: what runs, and where it is served. */
 export function bannerLines(context: {
   readonly version: string
   readonly settings: Settings
@@ -37,47 +37,41 @@ export function bannerLines(context: {
   readonly url: string | undefined
 }): string[] {
   const { version, settings, platform, runsOn, monitoring, url } = context
-  const market = MARKET_WORDS[settings.MARKET]
   const versions = Object.entries(runsOn).map(([name, number]) => `${name} ${number}`)
-  const lines = [`signal-service ${version}: ${market}`, ...wrapped([...platform, ...versions].join(', '))]
+  const lines = [
+    `signal-service ${version}: ${MARKET_WORDS[settings.MARKET]}`,
+    ...wrapped([...platform, ...versions].join(', ')),
+  ]
   if (monitoring !== undefined)
     lines.push(...wrapped(`monitoring ${monitoring}`), ...wrapped(WHERE_CALLS_ARE_MADE))
   if (url !== undefined) {
-    const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`
-    lines.unshift(...headerLines(url, settings), '')
-    lines.push(...SERVED.map(lineOf))
-  }
-  if (url !== undefined)
+    const codes =
+      settings.SMTP_URL === undefined
+        ? 'sign-in codes appear here, for SMTP_URL is not set: pass them on to who asks'
+        : 'sign-in codes are mailed'
+    lines.unshift(`${url}/  the board: open it in a browser; Ctrl-C stops`, ...firstCommands(settings), '')
     lines.push(
-      ...wrapped(
-        settings.SMTP_URL === undefined
-          ? 'sign-in codes appear here, for SMTP_URL is not set: pass them on to who asks'
-          : 'sign-in codes are mailed',
-      ),
+      ...SERVED.map(([path, what]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`),
+      ...wrapped(codes),
     )
+  }
   if (settings.WEBHOOKS_ALLOW_PRIVATE)
     lines.push('  webhooks may go to private addresses: for trials on this machine only')
   return [...lines, '']
 }
 
-/** The board's address and first commands, with the flags that lead to this service. */
-function headerLines(url: string, settings: Pick<Settings, 'DATA_DIR' | 'MARKET'>): readonly string[] {
-  const flags = folderFlags(settings)
-  const width = 2 + flags.length + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
-  return [
-    `${url}/  the board: open it in a browser; Ctrl-C stops`,
-    ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${`${command}${flags}`.padEnd(width)}# ${gives}`),
-  ]
+/** The first commands, with the flags that lead to this service, quoted for a shell. */
+function firstCommands({ DATA_DIR: folder, MARKET: market }: Settings): string[] {
+  const isPlain = /^[\w./-]+$/.test(folder)
+  const quoted = isPlain ? folder : `'${folder.replaceAll("'", `'\\''`)}'`
+  const folderFlag = folder === SETTINGS.DATA_DIR.schema.parse(undefined) ? '' : ` --data-dir ${quoted}`
+  const marketFlag = market === SETTINGS.MARKET.schema.parse(undefined) ? '' : ` --market ${market}`
+  const commands = FIRST_COMMANDS.map(([command]) => `${command}${folderFlag}${marketFlag}`)
+  const width = Math.max(...commands.map(({ length }) => length))
+  return FIRST_COMMANDS.map(
+    ([, gives], at) => `  npm run -s signal -- ${commands[at]?.padEnd(width)}  # ${gives}`,
+  )
 }
-
-/** The flags of a folder and a market that are not those by default, quoted for a shell. */
-const folderFlags = ({ DATA_DIR: folder, MARKET: market }: Pick<Settings, 'DATA_DIR' | 'MARKET'>): string =>
-  [
-    folder === SETTINGS.DATA_DIR.schema.parse(undefined)
-      ? ''
-      : ` --data-dir ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", `'\\''`)}'`}`,
-    market === SETTINGS.MARKET.schema.parse(undefined) ? '' : ` --market ${market}`,
-  ].join('')
 
 const TERMINAL_COLUMNS = 80
 

@@ -5,31 +5,30 @@ import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
-import { type AttemptLimiter, createAttemptLimiter, quotaBlock } from '../../accounts/index.ts'
-import { followVerdicts, seriesHistory } from '../../analyst/index.ts'
+import { createAttemptLimiter, quotaBlock } from '../../accounts/index.ts'
+import { followVerdicts } from '../../analyst/index.ts'
 import { createRateLimits } from '../../http/rate-limits.ts'
+import { createBars } from '../../market/index.ts'
 import type { McpServerOptions } from '../../mcp/mcp-server.ts'
 import { requestGuard } from '../../mcp/request-guard.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { readinessOfProcess } from '../components.ts'
-import type { Parts } from '../parts.ts'
-import { createServer, type ServerOptions } from '../server.ts'
-import { createBars } from './bars.ts'
+import type { Process } from '../open-process.ts'
+import { readinessOfProcess } from '../readiness.ts'
+import type { ServerOptions } from '../server.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
-import { openBoard, readModelAnswers } from './read-models.ts'
-import { staleAfterMs } from './watch-list.ts'
+import { readModelAnswers } from './read-models.ts'
 
-/** The HTTP server over the parts of a process; it does not listen yet. */
-export async function openApi(parts: Parts) {
-  const { settings, log, platform, feed, projector, metrics, marketNow, toolHandler, transparencyLog } = parts
+/** The options of the HTTP server over the parts of a process. */
+export async function serverOptions(parts: Process): Promise<ServerOptions> {
+  const { settings, log, platform, feed, projector, toolHandler, transparencyLog } = parts
   const answers = readModelAnswers(parts)
-  return createServer({
+  return {
     ...answers,
     log,
     version: parts.version,
     market: settings.MARKET,
-    metrics: metrics.registry,
+    metrics: parts.registry,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: parts.publicUrl,
@@ -38,10 +37,7 @@ export async function openApi(parts: Parts) {
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
-      // A cache that is this process's own would count a second time what is counted already.
-      shared: settings.REDIS_URL === undefined ? undefined : platform.cache,
-      now: () => performance.now(),
-      report: (fault) => log.warn({ err: fault }, 'rate limits'),
+      redis: platform.cache.redis,
     }),
     markets: createMarketsSource(parts),
     readiness: () => readinessOfProcess(parts),
@@ -49,9 +45,6 @@ export async function openApi(parts: Parts) {
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
-    board: openBoard(projector, { market: settings.MARKET, marketNow, staleAfterMs: staleAfterMs(settings) }),
-    seriesHistory: (query, signal) =>
-      seriesHistory(platform.store, query, { market: settings.MARKET, now: marketNow(), signal }),
     usage: parts.usage,
     accounts: accountOptions(parts),
     payments: parts.payments.server,
@@ -61,20 +54,20 @@ export async function openApi(parts: Parts) {
     replay: parts.replay,
     follow: (options) => followVerdicts(withVerdictStreams(platform.store, projector), { ...options, sleep }),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
-  })
+  }
 }
 
-function accountOptions({ accounts, ledger, platform, log }: Parts): NonNullable<ServerOptions['accounts']> {
-  const limiter = (name: string, limit: number): AttemptLimiter =>
-    createAttemptLimiter({
-      cache: platform.cache,
-      idOf: platform.idOf,
-      name,
-      whose: 'from your address',
-      limit,
-      windowMs: HOUR_MS,
-      onProblem: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
-    })
+function accountOptions({
+  accounts,
+  ledger,
+  platform,
+  log,
+}: Process): NonNullable<ServerOptions['accounts']> {
+  const { cache, idOf } = platform
+  const whose = 'from your address'
+  const onProblem = (error: unknown): void => log.warn({ err: error }, 'sign-ins are not counted by address')
+  const limiter = (name: string, limit: number) =>
+    createAttemptLimiter({ cache, idOf, name, whose, limit, windowMs: HOUR_MS, onProblem })
   return {
     accounts,
     quotaOf: async (payer) => quotaBlock(payer, await ledger.balance(payer), Date.now()),
@@ -85,7 +78,7 @@ function accountOptions({ accounts, ledger, platform, log }: Parts): NonNullable
 }
 
 async function mcpOptions(
-  { settings, platform, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Parts,
+  { settings, platform, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Process,
   answers: ReturnType<typeof readModelAnswers>,
 ): Promise<NonNullable<ServerOptions['mcp']>> {
   return {

@@ -17,14 +17,13 @@ import {
   SUBJECT_KEYS_PURPOSE,
 } from '../../accounts/index.ts'
 import { addressBlock, addressSite } from '../../http/client-address.ts'
-import type { Projector } from '../../log/projector/projector.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { answerUsage, createCallPath, paidPath } from '../../tool-calls/index.ts'
 import { createEgressGuard, createGuardedFetch } from '../../webhooks/index.ts'
-import type { CallerDeps } from '../deps.ts'
+import type { CallerParts } from '../shared-parts.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
-type CallersDeps = Omit<CallerDeps, 'accounts' | 'calls'>
+type Parts = Omit<CallerParts, 'accounts' | 'calls'>
 
 /** Names of this service: nothing is sent to them or fetched from them. */
 export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
@@ -33,9 +32,9 @@ export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
 ]
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
-export function openCallers(deps: CallersDeps) {
-  const { settings, platform, projector, toolHandler, publicUrl, log, closing, onClose } = deps
-  const { idOf } = platform
+export function openCallers(parts: Parts) {
+  const { settings, platform, projector, toolHandler, publicUrl, log, version, shutdown } = parts
+  const { idOf, cache } = platform
   const accounts = createAccounts({
     ...platform.basics,
     index: projector && createAccountIndex(projector),
@@ -43,31 +42,33 @@ export function openCallers(deps: CallersDeps) {
     wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
     erasures: openErasureList(join(platform.directory, ERASURE_LIST_FILE)),
     mailer: openMailer(settings),
-    cache: platform.cache,
+    cache,
     fetchDocument: createGuardedFetch({
       guard: createEgressGuard({
         allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
         ownHosts: ownHosts(settings),
       }),
-      userAgent: `signal-service/${deps.version}`,
+      userAgent: `signal-service/${version}`,
     }),
-    onSignInMail: (outcome) => deps.metrics.signInMail(outcome),
+    onSignInMail: parts.counters.signInMail,
     publicUrl,
     report: (event, details) => log.warn(details, event),
   })
-  onClose(() => accounts.close())
+  shutdown.onClose(() => accounts.close())
   const ledger = createQuotaLedger({
     ...platform.basics,
-    index: debitsOf(projector),
-    signal: closing,
-    payPerCall: paidAddress(deps),
+    index: projector === undefined ? NO_DEBITS : createDebitIndex(projector),
+    signal: shutdown.stopSignal,
+    // The address that sells a call to a payer without calls left.
+    payPerCall: (tool) =>
+      settings.X402_PAY_TO !== undefined && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined,
   })
   const calls = createCallPath({
     identify: accounts.identify,
     anonymousPayer: (address) => `address-${idOf('address', addressBlock(address))}`,
     ledger,
     admitAnonymous: createSiteAllowance({
-      cache: platform.cache,
+      cache,
       idOf,
       siteOf: (address) => (address.includes(':') ? addressSite(address) : undefined),
       now: Date.now,
@@ -75,7 +76,7 @@ export function openCallers(deps: CallersDeps) {
     answer: async (tool, request, payerId) =>
       (await toolHandler.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
-    version: deps.version,
+    version,
     now: Date.now,
   })
   const usage = answerUsage({
@@ -87,12 +88,6 @@ export function openCallers(deps: CallersDeps) {
   return { accounts, ledger, calls, usage }
 }
 
-/** The address that sells a call to a payer without calls left; undefined while nothing is offered. */
-function paidAddress({ settings, publicUrl }: CallersDeps): (tool: string) => string | undefined {
-  const isOffering = settings.X402_PAY_TO !== undefined
-  return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
-}
-
 /** Standard error is the operator's; the log may be shipped to where sign-in codes must not go. */
 const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -100,7 +95,4 @@ function openMailer({ SMTP_URL: url, MAIL_FROM: from }: Settings): Mailer {
   return url === undefined ? createOperatorMailer(showOperator) : createSmtpMailer({ url, from })
 }
 
-function debitsOf(projector: Projector | undefined): DebitIndex {
-  if (projector === undefined) return { find: keepsNoReadModels, position: keepsNoReadModels }
-  return createDebitIndex(projector)
-}
+const NO_DEBITS: DebitIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

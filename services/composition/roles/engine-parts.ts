@@ -14,46 +14,43 @@ import {
   LatestPrices,
   SeriesEngine,
 } from '../../engine/index.ts'
+import type { WatchList } from '../../market/index.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
-import { sharedLeases } from '../adapters/shared-leases.ts'
-import type { Deps } from '../deps.ts'
-import type { WatchList } from './watch-list.ts'
+import { sharedLeases } from '../adapters/open-leases.ts'
+import type { SharedParts } from '../shared-parts.ts'
+
+type EngineCounters = 'verdictsRecorded' | 'outcomesLabelled' | 'appendTrouble' | 'seriesClosed'
 
 export interface EngineDeps
   extends Pick<
-    Deps,
-    'settings' | 'platform' | 'feed' | 'projector' | 'speech' | 'log' | 'publicUrl' | 'signal' | 'version'
+    SharedParts,
+    'settings' | 'platform' | 'feed' | 'projector' | 'speech' | 'log' | 'publicUrl' | 'version'
   > {
-  readonly metrics: Pick<
-    Deps['metrics'],
-    'verdictsRecorded' | 'outcomesLabelled' | 'appendTrouble' | 'seriesClosed'
-  >
-  readonly terminal: Pick<Deps['terminal'], 'verdicts'>
+  readonly counters: Pick<SharedParts['counters'], EngineCounters>
+  readonly terminal: Pick<SharedParts['terminal'], 'verdicts'>
   readonly watchList: WatchList
+  /** Ends the engine. */
+  readonly signal: AbortSignal
   /** The clock that it waits by; by default this machine's. */
-  readonly time?: EngineTime
+  readonly time?: Pick<Clock, 'now' | 'sleep'>
 }
 
-export interface EngineTime {
-  /** Unix milliseconds. */
-  now(): number
-  /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
-  sleep(milliseconds: number, signal: AbortSignal): Promise<void>
-}
-
-export const REAL_TIME: EngineTime = { now: Date.now, sleep: sleepForReal }
+export const REAL_TIME: Pick<Clock, 'now' | 'sleep'> = { now: Date.now, sleep: sleepForReal }
 
 /** The parts with which an engine process computes, records and ranks. */
 export type EngineParts = ReturnType<typeof openEngineParts>
 
 export function openEngineParts(deps: EngineDeps) {
-  const { settings, platform, feed, watchList, speech, log, metrics, signal, time = REAL_TIME } = deps
+  const { settings, platform, feed, watchList, speech, log, counters, signal, time = REAL_TIME } = deps
   const { store, idOf, newId } = platform
+  const { sleep } = time
   const clock = (): number => feed.clock()
-  const sleep: EngineTime['sleep'] = (milliseconds, until) => time.sleep(milliseconds, until)
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const leases = sharedLeases(deps, 'engine', EXCHANGES.length)
+  const holds = (exchange: Exchange): boolean =>
+    leases?.held().some(({ shard }) => EXCHANGES[shard] === exchange) === true
   const path = {
     store,
     idOf,
@@ -61,18 +58,11 @@ export function openEngineParts(deps: EngineDeps) {
     signal,
     onProblem(error: ServiceError) {
       log.warn({ err: error }, 'verdicts or outcomes wait for the event store')
-      metrics.appendTrouble(error.code)
+      counters.appendTrouble(error.code)
     },
   }
-  const recording = {
-    ...path,
-    clock: hasPresent ? clock : undefined,
-    isHurried: (barClose: number) => (settings.MARKET_SPEED ?? 1) > 1 || barClose <= (feed.ranTo?.() ?? 0),
-    holds:
-      leases && ((exchange: Exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
-  }
   const prices = new LatestPrices()
-  const newOutcomes = () => createOutcomeRecorder({ ...path, onLabelled: metrics.outcomesLabelled })
+  const newOutcomes = () => createOutcomeRecorder({ ...path, onLabelled: counters.outcomesLabelled })
   return {
     clock,
     sleep,
@@ -90,7 +80,13 @@ export function openEngineParts(deps: EngineDeps) {
     }),
     board: createBoard(),
     announcer: createAnnouncer({ ...path, newId, clock }),
-    recorder: createRecorder({ ...recording, isMonitored: (series) => watchList.has(series) }),
+    recorder: createRecorder({
+      ...path,
+      clock: hasPresent ? clock : undefined,
+      isHurried: (barClose: number) => (settings.MARKET_SPEED ?? 1) > 1 || barClose <= (feed.ranTo?.() ?? 0),
+      holds: leases && holds,
+      isMonitored: (series) => watchList.has(series),
+    }),
     outcomes: newOutcomes(),
     prices,
     funding: createFundingRates({ keepDays: FUNDING_HISTORY_DAYS, prices }),

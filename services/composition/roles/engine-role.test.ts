@@ -7,14 +7,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
+import { createSimulatedFeed, type MarketFeed, openWatchList, type WatchList } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { openPlatform } from '../adapters/open-platform.ts'
-import { beginLifetime } from '../lifetime.ts'
+import { createShutdown } from '../shutdown.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { FREE_SPEECH } from './speech.fixture.ts'
-import { openWatchList, type WatchList } from './watch-list.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const SERIES: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
@@ -43,9 +42,9 @@ const batchAt = (at: number, phase: BarBatch['phase']): BarBatch => ({
 async function engineOn(feed: MarketFeed, watchList: WatchList | string[], lines: string[] = []) {
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   const settings = readSettings(['--data-dir', join(directory, 'data'), '--fresh'], {})
-  const life = beginLifetime(settings, log)
-  closers.unshift(life.stop)
-  const platform = await openPlatform(life)
+  const shutdown = createShutdown(log)
+  closers.unshift(shutdown.stop)
+  const platform = await openPlatform({ settings, log, shutdown })
   const ending = new AbortController()
   const closed: string[] = []
   const engine = createEngineRole({
@@ -66,7 +65,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[], lines
     publicUrl: () => '',
     signal: ending.signal,
     terminal: { verdicts: () => undefined },
-    metrics: {
+    counters: {
       verdictsRecorded: () => undefined,
       outcomesLabelled: () => undefined,
       appendTrouble: () => undefined,
@@ -167,7 +166,7 @@ test('a series that is followed on demand is taken over by the run that monitors
     async follow(follow, signal) {
       await chosen.promise
       isChosen = true
-      return follow([SERIES], signal)
+      return [await follow([SERIES], signal)]
     },
   })
   expect(await ask(role)).toBe('answered true')
@@ -199,7 +198,7 @@ test('the newest bar is none while history is fed in: its age says nothing of ho
     mayHave: () => false,
     pending: () => [],
     describe: () => '',
-    follow: (follow, signal) => follow([SERIES], signal),
+    follow: async (follow, signal) => [await follow([SERIES], signal)],
   })
   await isFed.promise
   expect(engine.lastBarClose()).toBeUndefined()

@@ -9,14 +9,18 @@ import {
   createToolHandler,
   type EngineRun,
   type LocalToolHandler,
+  NOTHING_RUN,
   newestFunding,
   scanFundingArb,
+  together,
 } from '../../engine/index.ts'
+import type { Component } from '../../http/routes/health.ts'
+import { staleAfterMs } from '../../market/index.ts'
 import { countMonitored } from '../metrics/monitored-series.ts'
-import { workBesideMarket } from './beside-market.ts'
+import { startEngineJobs } from './engine-jobs.ts'
 import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
-import { staleAfterMs } from './watch-list.ts'
+import { marketComponent, venueComponents } from './market-health.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
 export type EngineRole = ReturnType<typeof createEngineRole>
@@ -26,17 +30,36 @@ const exchangesOf = (series: readonly Series[]): Exchange[] => [
 ]
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
-export function createEngineRole(options: EngineDeps) {
-  const { settings, feed, watchList, signal } = options
-  const parts = openEngineParts(options)
+export function createEngineRole(deps: EngineDeps) {
+  const { settings, feed, watchList, signal } = deps
+  const parts = openEngineParts(deps)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
-  const runs = createEngineRuns(options, parts, {
-    announceModel: () => announcer.announceModel(options.speech.file),
+  const runs = createEngineRuns(deps, parts, {
+    announceModel: () => announcer.announceModel(deps.speech.file),
     awaited: () => toolHandler.awaited(),
   })
-  const toolHandler: LocalToolHandler = openToolHandler(options, parts, runs)
-  const follower = openFollower(options, parts, runs, toolHandler)
+  const toolHandler: LocalToolHandler = openToolHandler(deps, parts, runs)
+  const follower = openFollower(deps, parts, runs, toolHandler)
+  const staleMs = staleAfterMs(settings)
+  /** The states of the monitored series, by venue. */
+  const monitored = () =>
+    countMonitored(watchList.series(), {
+      isClosed: (series) => follower.isClosed(series),
+      entryOf: (series) => board.get(series),
+      hasPresent: feed.kind !== 'recorded',
+      clock,
+      staleAfterMs: staleMs,
+    })
   let started: Promise<unknown> | undefined
+
+  async function followMarket(): Promise<EngineRun> {
+    const all = await watchList.follow(async (series, until) => {
+      await announcer.announceMonitored(exchangesOf(series), watchList.series())
+      return follower.follow(series, until)
+    }, signal)
+    return all.reduce(together, NOTHING_RUN)
+  }
+
   return {
     /**
      * Begins to follow what is monitored. Settles when the market ends. In a market without an end, failed work begins
@@ -44,11 +67,8 @@ export function createEngineRole(options: EngineDeps) {
      */
     start(): Promise<EngineRun> {
       assert(started === undefined, 'the engine of a process starts once')
-      const running = watchList.follow(async (series, until) => {
-        await announcer.announceMonitored(exchangesOf(series), watchList.series())
-        return follower.follow(series, until)
-      }, signal)
-      started = Promise.allSettled([running, ...workBesideMarket(options, parts)])
+      const running = followMarket()
+      started = Promise.allSettled([running, ...startEngineJobs(deps, parts)])
       return running
     },
     /** Resolves when all work has ended, failed or not; the signal ends it. */
@@ -60,24 +80,20 @@ export function createEngineRole(options: EngineDeps) {
     lastBarClose: runs.lastBarClose,
     /** Close of the newest bar of a series that is followed, Unix milliseconds. */
     newestBar: (series: Series) => board.get(series)?.barClose,
-    /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
-    shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: runs.calls,
-    /** The states of the monitored series, by venue. */
-    monitored: () =>
-      countMonitored(watchList.series(), {
-        isClosed: (series) => follower.isClosed(series),
-        entryOf: (series) => board.get(series),
-        hasPresent: feed.kind !== 'recorded',
-        clock,
-        staleAfterMs: staleAfterMs(settings),
+    monitored,
+    /** @param isAwaited whether callers are still kept out until the first bar */
+    health: (isAwaited: boolean): Component[] => [
+      marketComponent(feed, {
+        problem: recorder.problem() ?? outcomes.problem(),
+        lastBarClose: runs.lastBarClose(),
+        lateAfterMs: Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))) + staleMs,
+        monitored: monitored(),
+        pending: watchList.pending(),
+        isAwaited,
       }),
-    /** The reason why verdicts or outcomes are not recorded at the moment. */
-    problem: () => recorder.problem() ?? outcomes.problem(),
-    /** The reason why the ranking of an exchange is not renewed at the moment. */
-    rankingProblem: (exchange: Exchange) => universes.problem(exchange),
-    /** Exchanges of which nothing is followed yet, because they have not said what they have. */
-    pending: () => watchList.pending(),
+      ...venueComponents(feed, (exchange) => universes.problem(exchange)),
+    ],
   }
 }
 
@@ -134,7 +150,7 @@ function explained(error: unknown, feed: EngineDeps['feed']): unknown {
 
 /** Follows the monitored series: one with a fault of its own is closed, and the others go on. */
 function openFollower(
-  { feed, log, metrics, time = REAL_TIME }: EngineDeps,
+  { feed, log, counters, time = REAL_TIME }: EngineDeps,
   { board, sleep }: EngineParts,
   { follow }: EngineRuns,
   toolHandler: Pick<LocalToolHandler, 'release'>,
@@ -158,12 +174,12 @@ function openFollower(
         { err: error, series: seriesName(series), againInMs },
         'a series was closed; the others go on',
       )
-      metrics.seriesClosed(series.exchange, error.code)
+      counters.seriesClosed(series.exchange, error.code)
     },
     onFailed: (series, error, againInMs) =>
       log.error(
         { err: error, series: series.length, exchanges: exchangesOf(series), againInMs },
-        'following series broke off, and begins again',
+        'following series failed; restarting',
       ),
     now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,

@@ -21,10 +21,10 @@ export function createEngineRuns(
   parts: EngineParts,
   { announceModel, awaited }: EngineRunsOptions,
 ) {
-  const { feed, log, metrics, terminal } = deps
+  const { feed, log, counters, terminal } = deps
   const { engine, recorder, outcomes, funding, prices, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
-  const toldRefusals = new Set<string>()
+  const reportedRefusals = new Set<string>()
   let lastBarClose: number | undefined
   /** History that warms up is old by nature, and says nothing of how late the market is. */
   let isWarm = false
@@ -53,13 +53,13 @@ export function createEngineRuns(
     },
     onRefused(market, fault, reason) {
       const kind = `${marketName(market)} ${fault}`
-      if (toldRefusals.has(kind)) return
-      toldRefusals.add(kind)
-      log.warn({ fault, reason }, 'market data refused; more of its kind is not told')
+      if (reportedRefusals.has(kind)) return
+      reportedRefusals.add(kind)
+      log.warn({ fault, reason }, 'market data refused; more of its kind is not reported')
     },
     onRecorded(verdicts) {
       for (const verdict of verdicts) calls[verdict.call] += 1
-      metrics.verdictsRecorded(verdicts)
+      counters.verdictsRecorded(verdicts)
       // The line of progress counts the verdicts of a run.
       const ranTo = feed.ranTo?.() ?? 0
       terminal.verdicts(verdicts.filter(({ barClose }) => barClose > ranTo))

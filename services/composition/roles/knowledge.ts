@@ -9,15 +9,15 @@ import {
   openKnowledge,
 } from '../../knowledge/index.ts'
 import { createKnowledgeService } from '../../tool-calls/index.ts'
-import type { CallerDeps } from '../deps.ts'
+import type { CallerParts } from '../shared-parts.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 const PYTHON_CLIENT = '../clients/python/signal_client/__init__.py'
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
-export async function openDocumentation(deps: CallerDeps) {
-  const { settings, platform, projector, accounts, publicUrl, log, closing: signal, onClose } = deps
+export async function openDocumentation(parts: CallerParts) {
+  const { settings, platform, projector, accounts, publicUrl, log, shutdown } = parts
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
   const knowledge = await openKnowledge({
     folder: DOCS,
@@ -28,9 +28,9 @@ export async function openDocumentation(deps: CallerDeps) {
         : createOpenAiModel({ baseUrl, model, apiKey }),
     report: (event, details) => log.warn(details, event),
   })
-  onClose(async () => knowledge.close())
+  shutdown.onClose(async () => knowledge.close())
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
-  const ledger = new ChatLedger({ ...platform.basics, index, signal })
+  const ledger = new ChatLedger({ ...platform.basics, index, signal: shutdown.stopSignal })
   const service = createKnowledgeService({
     identify: accounts.identify,
     knowledge,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseSeriesName, type Series } from '../../../contracts/series.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { LatestVerdict } from '../../../projections/index.ts'
-import { createMarketsSource, type MarketsSourceDeps } from './markets-source.ts'
+import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
 
 const hourly: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const other: Series = { exchange: 'SIM', coin: 'DOGE', timeframe: '4h' }
@@ -14,13 +14,13 @@ const feed = {
     { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'], native: [], hasFunding: true },
     { exchange: 'SIM', coin: 'GONE', timeframes: [], native: [], hasFunding: false },
   ],
-} as unknown as MarketsSourceDeps['feed']
+} as unknown as MarketsSourceParts['feed']
 
 /** A read model with the newest bar of each series. */
 function projectorWith(
   bars: Readonly<Record<string, number>>,
   state = 'live',
-): NonNullable<MarketsSourceDeps['projector']> {
+): NonNullable<MarketsSourceParts['projector']> {
   const rowOf = (key: string): LatestVerdict => ({
     verdict: aVerdict({ ...parseSeriesName(key), barClose: bars[key] ?? 0 }),
     position: '1',
@@ -38,7 +38,7 @@ function projectorWith(
         .slice(0, limit)
         .map((key) => ({ key, row: rowOf(key) })),
   }
-  return { reader: () => reader } as unknown as NonNullable<MarketsSourceDeps['projector']>
+  return { reader: () => reader } as unknown as NonNullable<MarketsSourceParts['projector']>
 }
 
 describe('what is known of markets', () => {
@@ -46,14 +46,12 @@ describe('what is known of markets', () => {
     const source = createMarketsSource({
       feed,
       projector: projectorWith({ 'SIM.BTC.1h': 3 }),
-      running: {
-        engine: { newestBar: () => 7 } as unknown as NonNullable<MarketsSourceDeps['running']['engine']>,
-      },
+      engine: { newestBar: () => 7 },
       watchList: {
         exchanges: ['SIM'],
         series: () => [hourly, other],
         has: (one: Series) => one.coin === 'BTC',
-      } as unknown as NonNullable<MarketsSourceDeps['watchList']>,
+      } as unknown as NonNullable<MarketsSourceParts['watchList']>,
     })
     expect(await source.markets()).toEqual([
       { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'] },
@@ -70,7 +68,7 @@ describe('what is known of markets', () => {
     const source = createMarketsSource({
       feed,
       projector: projectorWith({ 'SIM.BTC.1h': 3, 'SIM.DOGE.15m': 4, 'SIM.DOGE.4h': 5 }),
-      running: {},
+      engine: undefined,
       watchList: undefined,
     })
     expect((await source.markets()).at(-1)).toEqual({
@@ -83,8 +81,8 @@ describe('what is known of markets', () => {
 
   test('what was recorded is told by the read model, once it has caught up', () => {
     const bars = { 'SIM.BTCX.1h': 3, 'HL.ETH.4h': 5 }
-    const sourceOf = (projector: MarketsSourceDeps['projector']) =>
-      createMarketsSource({ feed, projector, running: {}, watchList: undefined })
+    const sourceOf = (projector: MarketsSourceParts['projector']) =>
+      createMarketsSource({ feed, projector, engine: undefined, watchList: undefined })
     const source = sourceOf(projectorWith(bars))
     const isRecorded = (...given: Parameters<typeof source.isRecorded>) => source.isRecorded(...given)
     expect([
@@ -98,7 +96,12 @@ describe('what is known of markets', () => {
   })
 
   test('without an engine and without read models: what is listed, of no known age', async () => {
-    const source = createMarketsSource({ feed, projector: undefined, running: {}, watchList: undefined })
+    const source = createMarketsSource({
+      feed,
+      projector: undefined,
+      engine: undefined,
+      watchList: undefined,
+    })
     expect(await source.markets()).toHaveLength(1)
     expect(source.newestBar(hourly)).toBeUndefined()
   })

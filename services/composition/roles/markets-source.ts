@@ -2,10 +2,12 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
-import type { CallerDeps } from '../deps.ts'
+import type { SharedParts } from '../shared-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
-export type MarketsSourceDeps = Pick<CallerDeps, 'feed' | 'projector' | 'running' | 'watchList'>
+export interface MarketsSourceParts extends Pick<SharedParts, 'feed' | 'projector' | 'watchList'> {
+  readonly engine: { newestBar(series: Series): number | undefined } | undefined
+}
 
 /**
  * The markets that this process knows: the feed lists them, the board and the watch list of the engine say how fresh
@@ -15,9 +17,9 @@ export type MarketsSourceDeps = Pick<CallerDeps, 'feed' | 'projector' | 'running
 export function createMarketsSource({
   feed,
   projector,
-  running,
+  engine,
   watchList,
-}: MarketsSourceDeps): MarketsSource {
+}: MarketsSourceParts): MarketsSource {
   const recordedBar = (series: Series) =>
     projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
 
@@ -28,7 +30,7 @@ export function createMarketsSource({
       const listed = await feed.listings()
       return withSeries(listed, watchList?.series() ?? recordedSeries())
     },
-    newestBar: (series) => running.engine?.newestBar(series) ?? recordedBar(series),
+    newestBar: (series) => engine?.newestBar(series) ?? recordedBar(series),
     isRecorded(exchange, coin) {
       const reader = projector?.reader(latestVerdicts)
       if (reader?.health().state !== 'live') return undefined

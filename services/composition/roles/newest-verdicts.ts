@@ -4,6 +4,8 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Projector } from '../../log/projector/projector.ts'
+import type { MarketFeed } from '../../market/index.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
 
 const PAGE_ROWS = 500
 
@@ -32,7 +34,31 @@ export function* newestVerdicts(projector: Projector): Generator<Verdict, void, 
   for (const { verdict } of allRows(projector.reader(latestVerdicts))) yield verdict
 }
 
-/** The log. Where its store cannot list the streams of verdicts and outcomes, a read model does, as far as it has come. */
+/**
+ * Market time for readers: never earlier than it was before in this process, nor, in a recorded market, than the newest
+ * bar that a former run recorded. A replay that starts over would otherwise hide verdicts that were shown.
+ */
+export function createMarketNow(
+  { MARKET, ROLES }: Pick<Settings, 'MARKET' | 'ROLES'>,
+  feed: Pick<MarketFeed, 'clock'>,
+  projector: Projector | undefined,
+): () => number {
+  // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
+  if (MARKET === 'recorded' && !ROLES.includes('engine')) return Date.now
+  let latest = Number.NEGATIVE_INFINITY
+  let former = MARKET === 'recorded' ? projector : undefined
+  return () => {
+    // Read once: what this run records is no later than its own clock.
+    if (former?.reader(latestVerdicts).health().state === 'live') {
+      for (const { barClose } of newestVerdicts(former)) latest = Math.max(latest, barClose)
+      former = undefined
+    }
+    latest = Math.max(latest, feed.clock())
+    return latest
+  }
+}
+
+/** The log. If its store cannot list the streams of verdicts and outcomes, a read model does, as far as it has come. */
 export function withVerdictStreams(store: EventStore, projector: Projector | undefined): EventStore {
   if (store.streams !== undefined || projector === undefined) return store
   return {

@@ -1,6 +1,8 @@
 import { type PaymentChain, requirePaymentChain } from '../../../contracts/chain.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
+import { type Component, optionalComponent } from '../../http/routes/health.ts'
 import {
   cdpAuthorize,
   createFacilitator,
@@ -14,24 +16,24 @@ import {
   openNode,
   openRecovery,
   payments as paymentsProjection,
+  type SettlerHealth,
 } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createPaidCalls } from '../../tool-calls/index.ts'
-import { sharedLeases } from '../adapters/shared-leases.ts'
-import type { CallerDeps } from '../deps.ts'
-import type { ServerOptions } from '../server.ts'
+import { sharedLeases } from '../adapters/open-leases.ts'
+import type { CallerParts } from '../shared-parts.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 
 /** Circle's gateway, the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
 /**
- * Payments of this process, and what settles them where it has that role.
+ * Payments of this process, and what settles them if it has that role.
  *
  * @throws ServiceError `config_invalid` for a key that is none
  */
-export async function openPayments(deps: CallerDeps) {
-  const { settings, platform, projector, accounts, log, publicUrl, closing, onClose } = deps
+export async function openPayments(parts: CallerParts) {
+  const { settings, platform, projector, accounts, log, publicUrl, shutdown } = parts
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
   const rails = await openRails(settings, publicUrl)
@@ -50,59 +52,53 @@ export async function openPayments(deps: CallerDeps) {
         : await openRecovery({ report, createFast: createThreadedRecovery }),
     elapsed: () => performance.now(),
   })
-  onClose(() => payments.close())
-  const paymentAdmin = createPaymentAdmin({ ...common, index, signal: closing })
-  const { leases, settler } = openSettling(deps, common, (payment) =>
-    startPaidPlan(accounts, payment, report),
-  )
-  const server: NonNullable<ServerOptions['payments']> = {
-    paid: createPaidCalls({
-      calls: deps.calls,
-      payments,
-      identify: accounts.identify,
-      answer: async (tool, request, payer) =>
-        (await deps.toolHandler.answer(tool, request, payer)) as JsonObject,
-      plans: planSalesOf(accounts),
-      market: settings.MARKET,
-      version: deps.version,
-      publicUrl,
-      withdrawn: () => deps.speech.note(deps.marketNow()),
-    }),
-    showPayment: (id) => payments.show(id),
-    paymentAdmin,
-  }
+  shutdown.onClose(() => payments.close())
+  const paymentAdmin = createPaymentAdmin({ ...common, index, signal: shutdown.stopSignal })
+  const isSettler = settings.ROLES.includes('settler') && rails.taking.length > 0
+  const settler =
+    isSettler && projector !== undefined
+      ? createSettler({
+          ...common,
+          reader: projector.reader(paymentsProjection),
+          leases: sharedLeases(parts, 'settler', 1),
+          onPaid: (payment) => startPaidPlan(accounts, payment, report),
+        })
+      : undefined
+  const paid = createPaidCalls({
+    calls: parts.calls,
+    payments,
+    identify: accounts.identify,
+    answer: async (tool, request, payer) =>
+      (await parts.toolHandler.answer(tool, request, payer)) as JsonObject,
+    plans: planSalesOf(accounts),
+    market: settings.MARKET,
+    version: parts.version,
+    publicUrl,
+    withdrawn: () => parts.speech.note(parts.marketNow()),
+  })
   return {
-    server,
+    server: { paid, showPayment: (id: string) => payments.show(id), paymentAdmin },
     /** Whether offers can be made at all. */
     isOffering: payments.isOffering,
     settler,
-    /** Undefined where nobody shares the settling with this process. */
-    leases,
-    /** Undefined where this process keeps no read models. */
-    totals: () => paymentAdmin.totals(),
+    /** Undefined until this process has read the payments of the log, if it keeps read models. */
+    totals: () =>
+      projector?.reader(paymentsProjection).health().hasBeenLive === true ? paymentAdmin.totals() : undefined,
+    health: (): Component[] => (settler === undefined ? [] : [settlerComponent(settler.health())]),
     /** Begins to settle; resolves when it has ended. */
     async run(signal: AbortSignal): Promise<void> {
-      if (settler === undefined || projector === undefined) return
-      await projector.caughtUp(signal)
-      await settler.run(signal)
+      await projector?.caughtUp(signal)
+      await settler?.run(signal)
     },
   }
 }
 
-/** The part that settles; undefined in a process that does not. */
-function openSettling(
-  deps: CallerDeps,
-  rails: Rails & Pick<Parameters<typeof createSettler>[0], 'store' | 'newId' | 'now' | 'sleep' | 'report'>,
-  onPaid: Parameters<typeof createSettler>[0]['onPaid'],
-) {
-  const { settings, projector } = deps
-  if (!settings.ROLES.includes('settler') || projector === undefined || rails.taking.length === 0) return {}
-  const leases = sharedLeases(deps, 'settler', 1)
-  const reader = projector.reader(paymentsProjection)
-  return { leases, settler: createSettler({ ...rails, reader, leases, onPaid }) }
-}
-
-type Rails = Awaited<ReturnType<typeof openRails>>
+/** Paid calls are answered without it, up to the caps. */
+const settlerComponent = ({ ok, detail, payableSince, gasBalance }: SettlerHealth): Component =>
+  optionalComponent('settler', ok ? undefined : detail, detail, {
+    payable_since: payableSince === undefined ? null : isoTime(payableSince),
+    gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
+  })
 
 /** The ways in which money comes in, as the settings say. */
 async function openRails(settings: Settings, publicUrl: () => string) {
@@ -120,24 +116,15 @@ async function openRails(settings: Settings, publicUrl: () => string) {
   const taking: Rail[] = []
   if (node?.wallet !== undefined || facilitator !== undefined) taking.push('direct')
   if (gateway !== undefined) taking.push('gateway')
-  return {
-    on,
-    payTo,
-    chain: node?.chain,
-    wallet: node?.wallet,
-    facilitator,
-    gateway,
-    offersGateway: gatewaySetting !== 'off',
-    taking,
-  }
+  const offersGateway = gatewaySetting !== 'off'
+  return { on, payTo, chain: node?.chain, wallet: node?.wallet, facilitator, gateway, offersGateway, taking }
 }
 
 function facilitatorOf(
-  settings: Settings,
+  { X402_FACILITATOR_URL: url, X402_FACILITATOR_TOKEN: token, X402_CDP_KEY: key }: Settings,
   on: PaymentChain,
   publicUrl: () => string,
 ): Facilitator | undefined {
-  const { X402_FACILITATOR_URL: url, X402_FACILITATOR_TOKEN: token, X402_CDP_KEY: key } = settings
   if (url === undefined) return undefined
   const byToken = token === undefined ? undefined : () => `Bearer ${token}`
   const authorize = key === undefined ? byToken : cdpAuthorize(key, Date.now)

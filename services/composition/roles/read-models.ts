@@ -1,21 +1,21 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
-  type Board,
   createBoard,
   recordCoins,
   recordMonthsReport,
   regimeShiftHistory,
+  seriesHistory,
   speechRows,
   trackRecordReport,
   verifyVerdict,
 } from '../../analyst/index.ts'
 import type { ProjectionReader, Projector } from '../../log/projector/projector.ts'
+import { staleAfterMs } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import type { Deps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
+import type { SharedParts } from '../shared-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
 /** Refuses what a process without the projector role is asked for. */
@@ -33,6 +33,16 @@ const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
   position: () => reader.health().position,
 })
 
+type ReadModelAnswers =
+  | 'board'
+  | 'seriesHistory'
+  | 'trackRecord'
+  | 'recordCoins'
+  | 'recordMonths'
+  | 'speech'
+  | 'regimeShifts'
+  | 'verify'
+
 /** Answers of the HTTP routes from the read models of this process. */
 export function readModelAnswers({
   settings,
@@ -40,12 +50,22 @@ export function readModelAnswers({
   projector,
   marketNow,
   speech,
-}: Deps): Pick<
-  ServerOptions,
-  'trackRecord' | 'recordCoins' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'
-> {
+}: SharedParts): Pick<ServerOptions, ReadModelAnswers> {
+  const market = settings.MARKET
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
+    board:
+      projector === undefined
+        ? { read: keepsNoReadModels }
+        : createBoard({
+            market,
+            marketNow,
+            staleAfterMs: staleAfterMs(settings),
+            newest: () => newestVerdicts(projector),
+            decided: (series) => projector.reader(decided).get(series),
+            now: () => performance.now(),
+          }),
+    seriesHistory: (query, signal) => seriesHistory(store, query, { market, now: marketNow(), signal }),
     trackRecord: (query) => trackRecordReport(placed(there().reader(trackRecord)), query),
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
@@ -54,24 +74,6 @@ export function readModelAnswers({
     regimeShifts: (query) =>
       regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
     verify: async (verdictId, signal) =>
-      verifyVerdict(
-        { store, index: placed(there().reader(verdictIndex)), market: settings.MARKET, sleep, signal },
-        verdictId,
-      ),
+      verifyVerdict({ store, index: placed(there().reader(verdictIndex)), market, sleep, signal }, verdictId),
   }
-}
-
-/** The board over the read models of this process. */
-export function openBoard(
-  projector: Projector | undefined,
-  context: { readonly market: MarketKind; readonly marketNow: () => number; readonly staleAfterMs: number },
-): Board {
-  if (projector === undefined) return { read: keepsNoReadModels }
-  const past = projector.reader(decided)
-  return createBoard({
-    ...context,
-    newest: () => newestVerdicts(projector),
-    decided: (series) => past.get(series),
-    now: () => performance.now(),
-  })
 }

@@ -5,11 +5,6 @@ import type { OpenedSpeech } from './speech.ts'
 export const FREE_SPEECH: OpenedSpeech = {
   model: loadModel(),
   file: modelFile(),
-  orders: {
-    withdrawal: () => undefined,
-    load: async () => undefined,
-    follow: async () => undefined,
-  },
   rows: () => [],
   withdrawn: () => undefined,
   note: () => '',

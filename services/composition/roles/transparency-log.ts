@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
 import {
   type CheckpointRow,
   logCheckpoints,
@@ -9,6 +8,7 @@ import {
   sealedDays,
 } from '../../../projections/index.ts'
 import { DaySealer } from '../../analyst/index.ts'
+import { type Component, optionalComponent } from '../../http/routes/health.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import {
   CheckpointSigner,
@@ -18,50 +18,49 @@ import {
   NewestCheckpoint,
   transparencyTree,
 } from '../../proof/index.ts'
-import type { Settings } from '../../runtime/config/settings.ts'
-import type { Platform } from '../adapters/open-platform.ts'
-import { openLeases } from '../adapters/shared-leases.ts'
-import type { Deps } from '../deps.ts'
+import { openLeases } from '../adapters/open-leases.ts'
+import type { SharedParts } from '../shared-parts.ts'
+
+type Parts = SharedParts & { readonly projector: Projector }
 
 /** The log that proves what was recorded, in a process that keeps read models. */
-export type OpenedTransparencyLog = ReturnType<typeof openTransparencyLog>
-
-type LogDeps = Deps & { readonly projector: Projector }
-
-export function openTransparencyLog(deps: LogDeps) {
-  const { settings, platform, projector, log, marketNow } = deps
+export function openTransparencyLog(parts: Parts) {
+  const { settings, platform, projector, log, marketNow } = parts
+  const { directory, logId, basics } = platform
   const [treeRows, checkpoints] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]
-  const tree = createTreeReader((key) => treeRows.get(key))
-  const row = (key: string) => checkpoints.get(key)
-  const common = { ...platform.basics, tree, row, marketNow }
-  const views = createLogViews(common)
+  const common = {
+    ...basics,
+    tree: createTreeReader((key) => treeRows.get(key)),
+    row: (key: string) => checkpoints.get(key),
+    marketNow,
+  }
+  const url = settings.PUBLIC_URL
   const signer = new CheckpointSigner({
     ...common,
     keys: loadLogKeys({
       given: settings.LOG_KEYS,
-      file: join(platform.directory, 'log.keys'),
+      file: join(directory, 'log.keys'),
       random: randomBytes,
     }),
-    kept: new NewestCheckpoint(settings.LOG_NEWEST ?? join(platform.directory, 'newest-checkpoint')),
+    kept: new NewestCheckpoint(settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')),
     origin: settings.LOG_ORIGIN,
-    firstOrigin: originOf(settings, platform),
+    firstOrigin: url === undefined ? `signal-service/${logId}` : `${new URL(url).host}/log`,
     isShared: settings.EVENTSTORE_URL !== undefined,
     onProblem: (why) => log.warn({ why }, 'the transparency log is not signed'),
   })
-  const sealer = openSealer(deps, row)
-  const leases = openLeases(deps, 'log', 1)
-  let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
-  const workOn = async (signal: AbortSignal): Promise<void> =>
-    void (await Promise.all([signer.run(signal), sealer.run(signal)]))
+  const sealer = openSealer(parts, () => checkpoints.get(NEWEST_CHECKPOINT) as CheckpointRow | undefined)
+  const leases = openLeases(parts, 'log', 1)
 
   /** Signs while this process holds the lease. */
-  const signInTurn = (signal: AbortSignal): Promise<void> =>
-    leases.run(
+  function signInTurn(signal: AbortSignal): Promise<void> {
+    let signing: { readonly ending: AbortController; readonly done: Promise<unknown> } | undefined
+    return leases.run(
       {
         gained: async () => {
           assert(signing === undefined, 'a process signs its log once at a time')
           const ending = new AbortController()
-          signing = { ending, done: workOn(AbortSignal.any([signal, ending.signal])) }
+          const until = AbortSignal.any([signal, ending.signal])
+          signing = { ending, done: Promise.all([signer.run(until), sealer.run(until)]) }
         },
         lost: async () => {
           signing?.ending.abort()
@@ -71,26 +70,30 @@ export function openTransparencyLog(deps: LogDeps) {
       },
       signal,
     )
+  }
 
   return {
-    server: views,
+    server: createLogViews(common),
     /** Days as files. */
     sealed: sealer,
-    /** The reason why it is not signed at the moment. */
-    problem: () => signer.problem(),
+    /** Verdicts are served and recorded without it; until they are signed nobody can prove them. */
+    health: (): Component[] => [
+      optionalComponent('transparency log', signer.problem(), 'signed as it grows'),
+    ],
     /** Signs where it is this process's turn, until the signal. */
     async run(signal: AbortSignal): Promise<void> {
       // Read models that have not caught up lack signed entries, as a log that was set back does.
       await projector.caughtUp(signal)
-      await Promise.all([
-        signer.follow(signal),
-        settings.ROLES.includes('projector') ? signInTurn(signal) : undefined,
-      ])
+      const isSigner = settings.ROLES.includes('projector')
+      await Promise.all([signer.follow(signal), isSigner ? signInTurn(signal) : undefined])
     },
   }
 }
 
-function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, row: Row) {
+function openSealer(
+  { settings, platform, projector, log, marketNow }: Parts,
+  newest: () => CheckpointRow | undefined,
+) {
   const days = projector.reader(sealedDays)
   return new DaySealer({
     ...platform.basics,
@@ -99,15 +102,9 @@ function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, 
     market: settings.MARKET,
     marketNow,
     checkpoint() {
-      const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
-      return newest === undefined ? null : { origin: newest.origin, size: newest.size, root: newest.root }
+      const { origin, size, root } = newest() ?? {}
+      return origin === undefined || size === undefined || root === undefined ? null : { origin, size, root }
     },
     onProblem: (error) => log.warn({ err: error }, 'a day cannot be sealed'),
   })
-}
-
-type Row = (key: string) => JsonObject | undefined
-
-function originOf({ PUBLIC_URL }: Settings, { logId }: Platform): string {
-  return PUBLIC_URL === undefined ? `signal-service/${logId}` : `${new URL(PUBLIC_URL).host}/log`
 }

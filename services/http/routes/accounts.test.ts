@@ -6,8 +6,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Accounts, AccountView, AttemptLimiter } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import { accountRoutes } from './accounts.ts'
-import { operatorAccountRoutes } from './operator.ts'
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const SIGN_IN = '019abcde-7c00-7001-8000-00000000000b'
@@ -86,21 +84,18 @@ beforeEach(async () => {
   isLimited = false
   const window = { id: '2026-11', from: 0, to: 1 }
   identity = { outcome: 'OK', accountId: ACCOUNT, keyId: KEY_ID, tier: 'starter', window }
-  app = await createServer(serverOptions())
-  const quotaOf = async () => QUOTA
-  await app.register(accountRoutes, {
-    accounts,
-    quotaOf,
-    signInRequests: limiter('request'),
-    signInTries: limiter('try'),
-    clientDocuments: limiter('document'),
-    addressOf: () => '2001:db8:1:2:3:4:5:6',
-  })
-  await app.register(operatorAccountRoutes, {
-    accounts,
-    quotaOf,
-    operatorToken: TOKEN,
-  })
+  app = await createServer(
+    serverOptions({
+      operatorToken: TOKEN,
+      accounts: {
+        accounts,
+        quotaOf: async () => QUOTA,
+        signInRequests: limiter('request'),
+        signInTries: limiter('try'),
+        clientDocuments: limiter('document'),
+      },
+    }),
+  )
 })
 afterEach(() => app.close())
 
@@ -108,6 +103,7 @@ const ask = (method: InjectOptions['method'], url: string, payload?: object, tok
   app.inject({
     method: method ?? 'GET',
     url,
+    remoteAddress: '2001:db8:1:2:3:4:5:6',
     headers: { authorization: `Bearer ${token}` },
     ...(payload && { payload }),
   })
@@ -145,6 +141,7 @@ describe('sign-in', () => {
       const { statusCode, headers, body } = await app.inject({
         method: 'POST',
         url: '/api/sign-in',
+        remoteAddress: '2001:db8:1:2:3:4:5:6',
         payload: { email },
       })
       const { date: _date, ...same } = headers

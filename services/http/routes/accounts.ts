@@ -1,5 +1,4 @@
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import {
   type AccountAnswer,
@@ -33,9 +32,16 @@ import type {
   Payer,
   SessionView,
 } from '../../accounts/index.ts'
-import { addressSite, type CallerOptions } from '../client-address.ts'
-import { keyedRoutes, type On } from '../keyed-routes.ts'
+import { keyedRoutes, type On, openRoutes } from '../add-routes.ts'
+import { siteOf } from '../client-address.ts'
 import { operation } from '../openapi.ts'
+import { oauthRoutes } from './oauth.ts'
+import {
+  type OwnPaymentRoutesOptions,
+  ownPaymentRoutes,
+  type UsageRoutesOptions,
+  usageRoutes,
+} from './usage.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -77,15 +83,29 @@ const CODE_SENT = {
   expires_in_s: LIMITS.signInCodeMs / 1_000,
 }
 
+/** The account parts of a server; those that are left out are not served. */
+export interface AccountsPluginOptions extends UsageRoutesOptions {
+  readonly accounts?: AccountRoutesOptions | undefined
+  readonly payments?: Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> | undefined
+}
+
+/** Accounts with their keys and OAuth clients, their usage and their payments for plans. */
+export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (app, options) => {
+  await app.register(usageRoutes, options)
+  if (options.accounts === undefined) return
+  const { accounts } = options.accounts
+  await app.register(accountRoutes, { ...options.accounts })
+  await app.register(oauthRoutes, { oauth: accounts.oauth })
+  if (options.payments !== undefined)
+    await app.register(ownPaymentRoutes, { ...options.payments, identify: accounts.identify })
+}
+
 /**
  * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
  * key: `/api/account`, `/api/keys`, `/api/sessions`, `/api/apps`. No answer shows whether an address has an account,
  * and no key is shown twice.
  */
-export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & CallerOptions> = async (
-  app,
-  options,
-) => {
+const accountRoutes: FastifyPluginAsync<AccountRoutesOptions> = async (app, options) => {
   const on = keyedRoutes(app, options.accounts.identify)
   signInRoutes(app, options)
   sessionRoutes(on, options)
@@ -94,56 +114,55 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & CallerO
 }
 
 function signInRoutes(
-  app: Parameters<typeof accountRoutes>[0],
-  { accounts, signInRequests, signInTries, addressOf }: AccountRoutesOptions & CallerOptions,
+  app: FastifyInstance,
+  { accounts, signInRequests, signInTries }: AccountRoutesOptions,
 ): void {
-  const siteOf = (request: FastifyRequest) => addressSite(addressOf(request))
+  const on = openRoutes(app)
   const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
   const limitedBy = (limiter: AttemptLimiter) => (request: FastifyRequest) => limiter.take(siteOf(request))
-
-  const ask = {
-    ...operation('account', 'signIn', 'Have a code sent to an e-mail address', {
+  on(
+    'POST /api/sign-in',
+    operation('account', 'signIn', 'Have a code sent to an e-mail address', {
       description:
         'The answer is the same whether or not there is an account. A code is valid for half an hour; several may be valid at a time.',
     }),
-    body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
-    response: { 202: codeSentAnswerSchema },
-  }
-  const asking = { schema: ask, preHandler: limitedBy(signInRequests) }
-  app.post('/api/sign-in', asking, async (request, reply) => {
-    const to = { email: request.body.email, client: siteOf(request) }
-    const id = await accounts.requestSignIn(to, originOf(request))
-    return reply.code(202).send({ ...CODE_SENT, sign_in_id: id })
-  })
-
-  const confirm = {
-    ...operation('account', 'confirmSignIn', 'Send the code, and receive an API key', {
+    {
+      before: limitedBy(signInRequests),
+      body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
+      response: { 202: codeSentAnswerSchema },
+    },
+    async (request, { email: to }) => {
+      const sent = { email: to, client: siteOf(request) }
+      return { ...CODE_SENT, sign_in_id: await accounts.requestSignIn(sent, originOf(request)) }
+    },
+  )
+  on(
+    'POST /api/sign-in/confirm',
+    operation('account', 'confirmSignIn', 'Send the code, and receive an API key', {
       description: 'Opens the account if there is none yet. The key is shown once; only its hash is stored.',
     }),
-    body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
-    response: { 200: signInAnswerSchema },
-  }
-  const confirming = { schema: confirm, preHandler: limitedBy(signInTries) }
-  app.post('/api/sign-in/confirm', confirming, async (request) => {
-    const { sign_in_id: signInId, ...code } = request.body
-    const origin = originOf(request, 'sign-in of a program')
-    return toSignInAnswer(await accounts.confirmSignIn({ ...code, signInId }, origin))
-  })
-
-  const begin = {
-    ...operation('account', 'beginSession', 'Send the code, and begin a session of the pages', {
+    {
+      before: limitedBy(signInTries),
+      body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
+      response: { 200: signInAnswerSchema },
+    },
+    async (request, { sign_in_id: signInId, ...code }) =>
+      toSignInAnswer(
+        await accounts.confirmSignIn({ ...code, signInId }, originOf(request, 'sign-in of a program')),
+      ),
+  )
+  on(
+    'POST /api/sign-in/session',
+    operation('account', 'beginSession', 'Send the code, and begin a session of the pages', {
       description:
         'The account page asks this for a browser. The secret is for its cookie and is not an API key. It is shown once.',
     }),
-    body: codeSchema,
-    response: { 200: begunSessionAnswerSchema },
-  }
-  const beginning = { schema: begin, preHandler: limitedBy(signInTries) }
-  app.post('/api/sign-in/session', beginning, async (request) => {
-    const { sign_in_id: signInId, ...code } = request.body
-    const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
-    return { session: begun.secret, session_id: begun.sessionId, account_id: begun.accountId }
-  })
+    { before: limitedBy(signInTries), body: codeSchema, response: { 200: begunSessionAnswerSchema } },
+    async (request, { sign_in_id: signInId, ...code }) => {
+      const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
+      return { session: begun.secret, session_id: begun.sessionId, account_id: begun.accountId }
+    },
+  )
 }
 
 function sessionRoutes(on: On, { accounts }: AccountRoutesOptions): void {

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import type { BarsPage } from '../../../contracts/bars-answer.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import type { BarsRoutesOptions } from './markets.ts'
+import type { MarketRoutesOptions } from './markets.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 
 test('bars are asked for by instants, dates or Unix milliseconds, and the answer is the same', async () => {
   const asked: unknown[] = []
-  const bars: BarsRoutesOptions['bars'] = async ({ series, from, to }) => {
+  const bars: NonNullable<MarketRoutesOptions['bars']> = async ({ series, from, to }) => {
     asked.push({ series, from, to })
     const answer: BarsPage = {
       ...series,

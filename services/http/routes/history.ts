@@ -1,4 +1,4 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { boardAnswerSchema } from '../../../contracts/board.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -15,6 +15,7 @@ import type { Series } from '../../../contracts/series.ts'
 import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import type { Board, RegimeShiftPage, RegimeShiftQuery, SeriesHistoryQuery } from '../../analyst/index.ts'
+import { openRoutes } from '../add-routes.ts'
 import { operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 
@@ -23,12 +24,12 @@ export type RegimeShiftReader = (query: Omit<RegimeShiftQuery, 'now'>) => Regime
 
 interface RegimeHistory {
   readonly regimeShifts: RegimeShiftReader
-  /** Exchanges that are followed; the first is asked where none is named. */
+  /** Exchanges that are followed; the first is asked if none is named. */
   readonly exchanges: () => readonly string[]
 }
 
 export interface HistoryRoutesOptions extends Pick<RegimeHistory, 'regimeShifts'> {
-  /** @throws ServiceError `store_unavailable` where this process keeps no read models */
+  /** @throws ServiceError `store_unavailable` if this process keeps no read models */
   readonly board: Board
   /** @throws ServiceError `store_unavailable` */
   readonly seriesHistory: (query: SeriesHistoryQuery, signal: AbortSignal) => Promise<SeriesHistory>
@@ -46,79 +47,85 @@ export const seriesParams = z.strictObject({
   timeframe: timeframeParameter,
 })
 
-const cursor = (form: RegExp) =>
+/** The `next` of an answer, of this form. */
+export const pageCursor = (form: RegExp, rows = 'Further rows') =>
   z
     .string()
     .regex(form, 'must be the `next` of an answer')
-    .describe('Further rows: the `next` of the answer before')
-
-const board = {
-  ...operation('verdicts', 'board', 'The regime and the newest verdicts of every series', {
-    description:
-      'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
-  }),
-  querystring: z.strictObject({
-    ...boardFilters,
-    after: cursor(/^\d{1,7}$/)
-      .transform(Number)
-      .default(0),
-    limit: rowsParameter(LIMITS.boardRows, 100),
-  }),
-  response: { 200: boardAnswerSchema },
-}
-const series = {
-  ...operation('verdicts', 'seriesHistory', 'The verdicts of one series with their outcomes, newest first', {
-    description:
-      'On a live market a verdict is shown once its window has closed. `GET /api/verdicts` has all series together, in the order of the log.',
-  }),
-  params: seriesParams,
-  querystring: z.strictObject({
-    after: cursor(/^\d{1,15}\.\d{1,15}$/)
-      .transform((text) => {
-        const [verdict = 0, outcome = 0] = text.split('.').map(Number)
-        return { verdict, outcome }
-      })
-      .optional(),
-    limit: rowsParameter(LIMITS.historyRows, 100),
-  }),
-  response: { 200: seriesHistorySchema },
-}
-const shifts = {
-  ...operation('verdicts', 'regimeShifts', 'When the regime of a series shifted, newest first', {
-    description:
-      'A series shifts when the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
-  }),
-  querystring: z.strictObject({
-    exchange: exchangeParameter.optional(),
-    coin: coinParameter,
-    timeframe: timeframeParameter.default('4h'),
-    after: cursor(/^\d{1,15}$/).optional(),
-    limit: rowsParameter(LIMITS.trackRecordRows),
-  }),
-  response: { 200: regimeShiftsAnswerSchema },
-}
+    .describe(`${rows}: the \`next\` of the answer before`)
 
 /** The newest state of every series, the verdicts of one, and the shifts of its regime. Open to all. */
-export const historyRoutes: FastifyPluginAsyncZod<HistoryRoutesOptions & RegimeHistory> = async (
+export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHistory> = async (
   app,
   options,
 ) => {
-  app.get('/api/board', { schema: board }, async ({ query }, reply) => {
-    reply.header('cache-control', 'public, max-age=1')
-    const { after: skip, ...filters } = query
-    return options.board.read({ ...filters, skip }).answer
-  })
-  app.get('/api/series/:exchange/:coin/:timeframe', { schema: series }, async ({ params, query }, reply) => {
-    reply.header('cache-control', 'public, max-age=5')
-    return options.seriesHistory({ series: params, ...query }, signalOfLeaving(reply))
-  })
-  app.get('/api/regime-shifts', { schema: shifts }, async ({ query }) => regimeHistory(options, query))
+  const on = openRoutes(app)
+  on(
+    'GET /api/board',
+    operation('verdicts', 'board', 'The regime and the newest verdicts of every series', {
+      description:
+        'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+    }),
+    {
+      cache: 'public, max-age=1',
+      querystring: z.strictObject({
+        ...boardFilters,
+        after: pageCursor(/^\d{1,7}$/)
+          .transform(Number)
+          .default(0),
+        limit: rowsParameter(LIMITS.boardRows, 100),
+      }),
+      response: { 200: boardAnswerSchema },
+    },
+    (_request, { after: skip, ...filters }) => options.board.read({ ...filters, skip }).answer,
+  )
+  on(
+    'GET /api/series/:exchange/:coin/:timeframe',
+    operation('verdicts', 'seriesHistory', 'The verdicts of one series with their outcomes, newest first', {
+      description:
+        'On a live market a verdict is shown once its window has closed. `GET /api/verdicts` has all series together, in the order of the log.',
+    }),
+    {
+      cache: 'public, max-age=5',
+      params: seriesParams,
+      querystring: z.strictObject({
+        after: pageCursor(/^\d{1,15}\.\d{1,15}$/)
+          .transform((text) => {
+            const [verdict = 0, outcome = 0] = text.split('.').map(Number)
+            return { verdict, outcome }
+          })
+          .optional(),
+        limit: rowsParameter(LIMITS.historyRows, 100),
+      }),
+      response: { 200: seriesHistorySchema },
+    },
+    (_request, { after, limit, ...series }, reply) =>
+      options.seriesHistory({ series, after, limit }, signalOfLeaving(reply)),
+  )
+  on(
+    'GET /api/regime-shifts',
+    operation('verdicts', 'regimeShifts', 'When the regime of a series shifted, newest first', {
+      description:
+        'A series shifts when the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
+    }),
+    {
+      querystring: z.strictObject({
+        exchange: exchangeParameter.optional(),
+        coin: coinParameter,
+        timeframe: timeframeParameter.default('4h'),
+        after: pageCursor(/^\d{1,15}$/).optional(),
+        limit: rowsParameter(LIMITS.trackRecordRows),
+      }),
+      response: { 200: regimeShiftsAnswerSchema },
+    },
+    (_request, query) => regimeHistory(options, query),
+  )
 }
 
 const NOTICE =
   'Shifts of the regime, each from the verdict before it in the series, once the window of its verdict has closed. A regime describes what was, and is no forecast. It is information, not advice.'
 
-interface RegimesAsked extends Omit<Series, 'exchange'> {
+interface RegimeQuery extends Omit<Series, 'exchange'> {
   readonly exchange?: Series['exchange'] | undefined
   readonly limit: number
   readonly after?: string | undefined
@@ -127,17 +134,14 @@ interface RegimesAsked extends Omit<Series, 'exchange'> {
 /** A page of the regimes of a series, as every channel answers it. */
 export function regimeHistory(
   { regimeShifts: read, exchanges }: RegimeHistory,
-  { exchange: asked, after, limit, ...market }: RegimesAsked,
+  { exchange: named, after, limit, ...market }: RegimeQuery,
 ): z.infer<typeof regimeShiftsAnswerSchema> {
-  const exchange = asked ?? exchanges()[0]
+  const exchange = named ?? exchanges()[0]
   // A process that follows nothing itself has no first one.
   if (exchange === undefined || !isExchange(exchange))
     throw new ServiceError('invalid_request', { message: 'exchange: is missing' })
-  const page = read({
-    series: { exchange, ...market },
-    limit,
-    ...(after !== undefined && { before: Number(after) }),
-  })
+  const before = after === undefined ? {} : { before: Number(after) }
+  const page = read({ series: { exchange, ...market }, limit, ...before })
   const next = page.next === undefined ? null : String(page.next)
   return { notice: NOTICE, as_of: page.asOf, rows: [...page.rows], next }
 }

@@ -1,5 +1,4 @@
-import type { FastifyError, FastifyInstance } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyError, FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
@@ -14,67 +13,61 @@ export interface KnowledgeRoutesOptions {
   readonly service: Pick<KnowledgeService, 'chat' | 'search'>
 }
 
-const searching = {
-  ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
-    description:
-      'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
-    security: KEY,
-  }),
-  body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
-  response: { 200: searchAnswerSchema },
-}
-const asking = {
-  ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
-    description:
-      'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
-    security: KEY,
-  }),
-  headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .describe(
-        'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again',
-      ),
-  }),
-  body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
-  response: { 200: chatAnswerSchema },
-}
-
 /**
- * `POST /api/search`: the sections of the documentation that fit some words. Needs a key, and says nothing about
- * whose: an answer may be kept by caches for five minutes, apart for each key, so that none is served past the key.
+ * `POST /api/search`: the sections of the documentation that fit some words, and `POST /api/chat`: an answer to one
+ * question from the documentation, of which an account has so many in a window. Both need a key.
  */
-export const searchRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async (app, { service }) => {
-  useSearchFailures(app, 'INVALID_QUERY')
-  app.post('/api/search', { schema: searching, validatorCompiler: unchecked }, async (request, reply) => {
-    const answer = await service.search({
-      request: request.body,
-      authorization: sentCredential(request.headers),
+export const knowledgePlugin: FastifyPluginAsync<KnowledgeRoutesOptions> = async (app, { service }) => {
+  await app.register(async (search) => {
+    useSearchFailures(search, 'INVALID_QUERY')
+    const schema = {
+      ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
+        description:
+          'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
+        security: KEY,
+      }),
+      body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
+      response: { 200: searchAnswerSchema },
+    }
+    search.post('/api/search', { schema, validatorCompiler: unchecked }, async ({ body, headers }, reply) => {
+      const answer = await service.search({ request: body, authorization: sentCredential(headers) })
+      // Caches keep it apart for each key, so that none is served past the key.
+      reply.headers({ 'cache-control': 'public, max-age=300', vary: 'authorization' })
+      return answer
     })
-    reply.headers({ 'cache-control': 'public, max-age=300', vary: 'authorization' })
-    return answer
   })
-}
-
-/**
- * `POST /api/chat`: answers one question from the documentation, or says that it does not say. Needs a key, whose
- * account has so many chats in a window; is kept by no cache.
- */
-export const chatRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async (app, { service }) => {
-  useSearchFailures(app, 'INVALID_QUESTION')
-  app.post('/api/chat', { schema: asking, validatorCompiler: unchecked }, async (request, reply) => {
-    const { 'idempotency-key': key } = request.headers
-    const { body, isReplay } = await service.chat({
-      request: request.body,
-      authorization: sentCredential(request.headers),
-      idempotencyKey: typeof key === 'string' ? key : undefined,
-      requestId: request.id,
-      channel: 'http',
+  await app.register(async (chat) => {
+    useSearchFailures(chat, 'INVALID_QUESTION')
+    const schema = {
+      ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
+        description:
+          'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
+        security: KEY,
+      }),
+      headers: z.object({
+        'Idempotency-Key': z
+          .string()
+          .optional()
+          .describe(
+            'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again',
+          ),
+      }),
+      body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
+      response: { 200: chatAnswerSchema },
+    }
+    chat.post('/api/chat', { schema, validatorCompiler: unchecked }, async (request, reply) => {
+      const { 'idempotency-key': key } = request.headers
+      const { body, isReplay } = await service.chat({
+        request: request.body,
+        authorization: sentCredential(request.headers),
+        idempotencyKey: typeof key === 'string' ? key : undefined,
+        requestId: request.id,
+        channel: 'http',
+      })
+      reply.header('cache-control', 'no-store')
+      if (isReplay) reply.header('idempotency-replayed', 'true')
+      return body
     })
-    reply.header('cache-control', 'no-store')
-    if (isReplay) reply.header('idempotency-replayed', 'true')
-    return body
   })
 }
 

@@ -1,7 +1,7 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
-import { type BarsPage, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
@@ -14,17 +14,15 @@ import {
   marketCursorSchema,
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
-import {
-  coinParameter,
-  exchangeParameter,
-  rowsParameter,
-  timeframeParameter,
-} from '../../../contracts/parameters.ts'
+import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
-import { addressSite, type CallerOptions } from '../client-address.ts'
+import type { ReadBars } from '../../market/index.ts'
+import { openRoutes } from '../add-routes.ts'
+import { siteOf } from '../client-address.ts'
 import { operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
+import { pageCursor, seriesParams } from './history.ts'
 
 /**
  * The markets and their freshness. With the engine role they come from the feed and the board, without it from the latest
@@ -33,11 +31,11 @@ import { signalOfLeaving } from '../request-signal.ts'
 export interface MarketsSource {
   /** Every market that can be asked for, each once, in any order; timeframes shortest first. */
   markets(): Promise<readonly (Market & { readonly timeframes: readonly Timeframe[] })[]>
-  /** Close of the newest bar of a series, Unix milliseconds; undefined where none is known. */
+  /** Close of the newest bar of a series, Unix milliseconds; undefined if none is known. */
   newestBar(series: Series): number | undefined
-  /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where this process does not know. */
+  /** Whether the log has a verdict of the exchange, or of the coin on it; undefined if this process does not know. */
   isRecorded(exchange: Exchange, coin?: Coin): boolean | undefined
-  /** Undefined where this process does not know. */
+  /** Undefined if this process does not know. */
   isMonitored(series: Series): boolean | undefined
   /** Market time, Unix milliseconds. */
   clock(): number
@@ -46,93 +44,72 @@ export interface MarketsSource {
 export interface MarketRoutesOptions {
   readonly market: MarketKind
   readonly markets: MarketsSource
+  /** Left out, bars are not served. */
+  readonly bars?: ReadBars | undefined
 }
 
-const querySchema = z.strictObject({
-  exchange: exchangeParameter.optional(),
-  coin: coinParameter.optional(),
-  after: marketCursorSchema.optional(),
-  limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
-})
-
-const barsQuery = z.strictObject({
-  exchange: exchangeParameter,
-  coin: coinParameter,
-  timeframe: timeframeParameter,
-  from: timeParameter.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
-  to: timeParameter.describe('Bars that open before this instant'),
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
-    .optional()
-    .describe('Later bars: the `next` of the answer before'),
-})
-
-export interface BarsRoutesOptions {
-  /**
-   * Bars that open in [from, to).
-   *
-   * @param asker the site of the caller's address; sites take turns
-   * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
-   */
-  readonly bars: (
-    query: { readonly series: Series; readonly from: number; readonly to: number },
-    signal: AbortSignal,
-    asker: string,
-  ) => Promise<BarsPage>
-}
-
-/** `GET /api/bars`: the bars that verdicts stand on, with their gaps and the funding settled in them. Open to all. */
-export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions> = async (app, options) => {
-  const schema = {
-    ...operation('markets', 'bars', 'The bars that verdicts stand on, with their gaps and funding', {
+/** `GET /api/markets`, and `GET /api/bars`: the bars that verdicts stand on, with their gaps and funding. Open to all. */
+export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions> = async (app, options) => {
+  const { market, markets, bars } = options
+  const on = openRoutes(app)
+  on(
+    'GET /api/markets',
+    operation('markets', 'markets', 'Exchanges, coins and timeframes, and how fresh each is'),
+    {
+      cache: 'public, max-age=5',
+      querystring: z.strictObject({
+        exchange: exchangeParameter.optional(),
+        coin: coinParameter.optional(),
+        after: marketCursorSchema.optional(),
+        limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
+      }),
+      response: { 200: marketsAnswerSchema },
+    },
+    async (_request, { exchange, coin, after, limit }) => {
+      const all = await markets.markets()
+      const found = all
+        .filter((one) => (exchange ?? one.exchange) === one.exchange && (coin ?? one.coin) === one.coin)
+        .map((one) => ({ ...one, cursor: marketCursor(one) }))
+        .filter(({ cursor }) => after === undefined || cursor > after)
+        .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
+      const page = found.slice(0, limit)
+      const now = markets.clock()
+      const next = found.length > page.length ? (page.at(-1)?.cursor ?? null) : null
+      assert(next === null || next > (after ?? ''), 'a cursor of markets advances', next ?? '')
+      return {
+        market,
+        market_time: isoTime(now),
+        exchanges: [...new Set(all.map((one) => one.exchange))].toSorted(),
+        rows: page.map((one) => rowOf(one, markets, now)),
+        next,
+      }
+    },
+  )
+  if (bars === undefined) return
+  on(
+    'GET /api/bars',
+    operation('markets', 'bars', 'The bars that verdicts stand on, with their gaps and funding', {
       description:
         'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
     }),
-    querystring: barsQuery,
-    response: { 200: barsAnswerSchema },
-  }
-  app.get('/api/bars', { schema }, async (request, reply) => {
-    const { from: first, to, after, ...series } = request.query
-    const from = after === undefined ? first : Number(after)
-    if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
-    reply.header('cache-control', 'no-store')
-    const asker = addressSite(options.addressOf(request))
-    const page = await options.bars({ series, from, to }, signalOfLeaving(reply), asker)
-    return { ...page, next: page.next === null ? null : String(page.next) }
-  })
-}
-
-/**
- * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
- */
-export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
-  const schema = {
-    ...operation('markets', 'markets', 'Exchanges, coins and timeframes, and how fresh each is'),
-    querystring: querySchema,
-    response: { 200: marketsAnswerSchema },
-  }
-  app.get('/api/markets', { schema }, async ({ query }, reply) => {
-    const { exchange, coin, after, limit } = query
-    const all = await markets.markets()
-    const found = all
-      .filter((one) => (exchange ?? one.exchange) === one.exchange && (coin ?? one.coin) === one.coin)
-      .map((one) => ({ ...one, cursor: marketCursor(one) }))
-      .filter(({ cursor }) => after === undefined || cursor > after)
-      .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
-    const page = found.slice(0, limit)
-    const now = markets.clock()
-    const next = found.length > page.length ? (page.at(-1)?.cursor ?? null) : null
-    assert(next === null || next > (after ?? ''), 'a cursor of markets advances', next ?? '')
-    reply.header('cache-control', 'public, max-age=5')
-    return {
-      market,
-      market_time: isoTime(now),
-      exchanges: [...new Set(all.map((one) => one.exchange))].toSorted(),
-      rows: page.map((one) => rowOf(one, markets, now)),
-      next,
-    }
-  })
+    {
+      cache: 'no-store',
+      querystring: seriesParams.extend({
+        from: timeParameter.describe(
+          'Bars that open at this instant or later: ISO 8601, or Unix milliseconds',
+        ),
+        to: timeParameter.describe('Bars that open before this instant'),
+        after: pageCursor(/^\d{1,15}$/, 'Later bars').optional(),
+      }),
+      response: { 200: barsAnswerSchema },
+    },
+    async (request, { from: first, to, after, ...series }, reply) => {
+      const from = after === undefined ? first : Number(after)
+      if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
+      const page = await bars({ series, from, to }, signalOfLeaving(reply), siteOf(request))
+      return { ...page, next: page.next === null ? null : String(page.next) }
+    },
+  )
 }
 
 function rowOf(

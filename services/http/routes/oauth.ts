@@ -1,10 +1,9 @@
+import formbody from '@fastify/formbody'
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ERRORS, type ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
-import { formOf } from '../bodies.ts'
 import { retryLater, toServiceError } from '../errors.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { sendPublic } from '../send-public.ts'
@@ -45,11 +44,7 @@ export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
  * where they give them back (RFC 7009). Refusals are in OAuth's own words.
  */
 export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async (app, { oauth }) => {
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
-    (_request, body, done) => done(null, formOf(String(body))),
-  )
+  await app.register(formbody)
   serveMetadata(app, oauth)
   await app.register(async (clients) => {
     clients.setErrorHandler((error: FastifyError, request, reply) =>

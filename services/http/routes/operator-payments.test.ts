@@ -5,7 +5,7 @@ import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import type { OperatorPaymentRoutesOptions } from './operator.ts'
+import type { OperatorRoutesOptions } from './operator.ts'
 import type { OwnPaymentRoutesOptions } from './usage.ts'
 
 const TOKEN = 'operator-token-for-tests'
@@ -49,13 +49,13 @@ beforeEach(async () => {
   asked = []
   rows = []
   refuse = undefined
-  const paymentAdmin: OperatorPaymentRoutesOptions['paymentAdmin'] & OwnPaymentRoutesOptions['paymentAdmin'] =
-    {
-      listOwn: () => [],
-      list: record('list', () => rows),
-      show: record('show', () => paymentOf(ID)),
-      refund: record('refund', () => paymentOf(ID)),
-    }
+  const paymentAdmin: NonNullable<OperatorRoutesOptions['payments']>['paymentAdmin'] &
+    OwnPaymentRoutesOptions['paymentAdmin'] = {
+    listOwn: () => [],
+    list: record('list', () => rows),
+    show: record('show', () => paymentOf(ID)),
+    refund: record('refund', () => paymentOf(ID)),
+  }
   app = await createServer(
     serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
   )

@@ -1,11 +1,18 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../payments/index.ts'
+import { openRoutes } from '../add-routes.ts'
 import { operation } from '../openapi.ts'
-import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
+import {
+  answerPaidFailure,
+  answerPreflight,
+  PAID_CORS_HEADERS,
+  type PaidRoutesOptions,
+  paidRoutes,
+} from './x402.ts'
 
 export interface PaymentRoutesOptions {
   /** @throws ServiceError `payment_unknown`, and those of the store */
@@ -14,23 +21,35 @@ export interface PaymentRoutesOptions {
 
 const PATH = '/x402/payments/:id'
 
+/** Everything that is paid for request by request, and what became of the payments. */
+export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions & PaidRoutesOptions> = async (
+  app,
+  options,
+) => {
+  await app.register(paidRoutes, options)
+  await app.register(statusRoute, options)
+}
+
 /**
  * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and
  * stands in the answer that was paid for; neither that answer nor the signature is shown.
  */
-export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, options) => {
+const statusRoute: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
   app.setErrorHandler(answerPaidFailure)
   app.addHook('onRequest', async (_request, reply) => void reply.headers(PAID_CORS_HEADERS))
-  const schema = {
-    ...operation('payments', 'payment', 'The state of a payment', {
+  openRoutes(app)(
+    `GET ${PATH}`,
+    operation('payments', 'payment', 'The state of a payment', {
       description: 'Open to every holder of the id, which stands in the answer that was paid for.',
     }),
-    params: z.strictObject({
-      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
-    }),
-    response: { 200: paymentAnswerSchema },
-  }
-  app.get(PATH, { schema }, async ({ params }) => toPaymentAnswer(await options.showPayment(params.id)))
+    {
+      params: z.strictObject({
+        id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
+      }),
+      response: { 200: paymentAnswerSchema },
+    },
+    async (_request, { id }) => toPaymentAnswer(await options.showPayment(id)),
+  )
   answerPreflight(app, PATH)
 }
 

@@ -12,9 +12,11 @@ import {
   type SealedFileName,
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
+import { openRoutes } from '../add-routes.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
-import { isNoneMatch } from '../send-public.ts'
+import { hasAlready } from '../send-public.ts'
+import { pageCursor } from './history.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: {
@@ -37,16 +39,6 @@ const NOTICE =
   'Every verdict of a UTC day with its outcome, once all windows have closed. Files never change; the hash of each manifest is in the transparency log.'
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-const listSchema = z.strictObject({
-  exchange: exchangeParameter.optional(),
-  after: z
-    .string()
-    .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
-    .optional()
-    .describe('Days after this one: `next` of an answer'),
-  limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
-})
-
 const hive = (name: string) =>
   z
     .string()
@@ -61,15 +53,9 @@ const paramsSchema = z.object({
 const TYPES = {
   'verdicts.parquet': 'application/vnd.apache.parquet',
   'verdicts.csv.gz': 'application/gzip',
+  'manifest.json': 'application/json; charset=utf-8',
 } as const
 
-const list = {
-  ...operation('verdicts', 'sealedDays', 'Daily files of verdicts with their outcomes, which never change', {
-    description: 'A day without verdicts is listed without a file.',
-  }),
-  querystring: listSchema,
-  response: { 200: sealedDaysSchema },
-}
 const content = z.string().describe('Bytes')
 const read = {
   ...operation('verdicts', 'sealedFile', 'A sealed file or its manifest; `Range` reads one part of it', {
@@ -78,7 +64,8 @@ const read = {
   params: paramsSchema,
   response: {
     ...bodyOf({
-      ...Object.fromEntries(Object.values(TYPES).map((type) => [type, content])),
+      'application/vnd.apache.parquet': content,
+      'application/gzip': content,
       'application/json': anyObject,
     }),
     206: bodyOf({ 'application/octet-stream': content }, 'A part of it')[200],
@@ -88,11 +75,25 @@ const read = {
 
 /** `GET /sealed/…`: days that never change any more, as files that are read by parts. */
 export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (app, { sealed }) => {
-  app.get('/sealed', { schema: list }, async ({ query }, reply) => {
-    const { exchange, after, limit } = query
-    reply.header('cache-control', 'public, max-age=60')
-    return { notice: NOTICE, ...sealed.list({ exchange, after, limit }) }
-  })
+  openRoutes(app)(
+    'GET /sealed',
+    operation('verdicts', 'sealedDays', 'Daily files of verdicts with their outcomes, which never change', {
+      description: 'A day without verdicts is listed without a file.',
+    }),
+    {
+      cache: 'public, max-age=60',
+      querystring: z.strictObject({
+        exchange: exchangeParameter.optional(),
+        after: pageCursor(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'Later days').optional(),
+        limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
+      }),
+      response: { 200: sealedDaysSchema },
+    },
+    (_request, { exchange, after, limit }) => ({
+      notice: NOTICE,
+      ...sealed.list({ exchange, after, limit }),
+    }),
+  )
   app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
     reply.headers({
@@ -100,25 +101,22 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
     })
-    if (name === 'manifest.json') {
-      const { text, sha256 } = sealed.manifest(exchange, date)
-      return reply
-        .header('etag', `"${sha256}"`)
-        .type('application/json; charset=utf-8')
-        .serializer(String)
-        .send(text)
-    }
-    const file = await sealed.file(exchange, date, name, signalOfLeaving(reply))
+    const signal = signalOfLeaving(reply)
+    const file =
+      name === 'manifest.json'
+        ? sealed.manifest(exchange, date)
+        : await sealed.file(exchange, date, name, signal)
     const etag = `"${file.sha256}"`
-    reply.headers({ etag, 'accept-ranges': 'bytes' }).type(TYPES[name])
-    if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    const { 'if-range': ifRange } = request.headers
-    const asked = ifRange === undefined || ifRange === etag ? request.headers.range : undefined
-    const part = rangeOf(asked, file.bytes)
+    reply.header('etag', etag).type(TYPES[name])
+    if (hasAlready(request, etag)) return reply.code(304).send()
+    if ('text' in file) return reply.serializer(String).send(file.text)
+    const { range, 'if-range': ifRange = etag } = request.headers
+    const part = rangeOf(ifRange === etag ? range : undefined, file.bytes)
+    reply.header('accept-ranges', 'bytes')
     if (part === 'beyond') {
       reply.headers({ 'content-range': `bytes */${file.bytes}`, 'cache-control': 'no-store' })
       throw new ServiceError('range_invalid', {
-        message: `The file has ${file.bytes} bytes; ${JSON.stringify(asked)} is outside of it.`,
+        message: `The file has ${file.bytes} bytes; ${JSON.stringify(range)} is outside of it.`,
       })
     }
     const { from, to } = part ?? { from: 0, to: file.bytes - 1 }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -12,10 +12,11 @@ import {
 } from '../../../contracts/parameters.ts'
 import { type RecordCoin, recordCoinsSchema } from '../../../contracts/record-coin.ts'
 import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
-import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { openRoutes } from '../add-routes.ts'
+import { memoizeFor } from '../memoize-for.ts'
 import { operation } from '../openapi.ts'
 
 export interface TrackRecordRoutesOptions {
@@ -24,7 +25,7 @@ export interface TrackRecordRoutesOptions {
     readonly timeframe?: Timeframe | undefined
     readonly limit: number
   }) => RecordMonth[]
-  /** By coin, in the order of models and coins: a look at the record of every series. */
+  /** By coin, in the order of models and coins: it reads the record of every series. */
   readonly recordCoins: (query: { readonly timeframe?: Timeframe | undefined }) => RecordCoin[]
   /** How each model does of late. */
   readonly speech: () => SpeechAnswerRow[]
@@ -33,104 +34,74 @@ export interface TrackRecordRoutesOptions {
 const NOTICE =
   'Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. The numbers describe the past of this market, after assumed costs of 12 basis points a round trip. They are information, not advice.'
 
-const rowsAtMost = rowsParameter(LIMITS.trackRecordRows)
-
-const querySchema = z.strictObject({
-  exchange: exchangeParameter.optional(),
-  coin: coinParameter.optional(),
-  timeframe: timeframeParameter.optional(),
-  model_version: z.string().min(1).max(64).optional().describe('Verdicts of this model only'),
-  group_by: z
-    .enum(['series', 'timeframe'])
-    .default('timeframe')
-    .describe('Pooled per timeframe, or one row per series'),
-  after: keyCursorParameter,
-  limit: rowsAtMost,
-})
-
-const months = {
-  ...operation('verdicts', 'trackRecordMonths', 'The returns of the calls of each month, beside baselines'),
-  querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
-  response: { 200: recordMonthsSchema },
-}
-const coins = {
-  ...operation('verdicts', 'trackRecordCoins', 'The returns of the calls of each coin, beside baselines'),
-  querystring: z.strictObject({
-    timeframe: timeframeParameter.optional(),
-    after: keyCursorParameter,
-    limit: rowsAtMost,
-  }),
-  response: { 200: recordCoinsSchema },
-}
-const pooled = {
-  ...operation(
-    'verdicts',
-    'trackRecord',
-    'The outcomes of all recorded verdicts by model, beside baselines',
-    {
-      description: '`exchange` and `coin` need `group_by=series`.',
-    },
-  ),
-  querystring: querySchema,
-  response: { 200: trackRecordAnswerSchema },
-}
-
-/**
- * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside what the
- * constants and a coin would have done. Open to all.
- */
-export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
-  app.get('/api/track-record', { schema: pooled }, async ({ query }, reply) => {
-    const { exchange, coin, timeframe, model_version: modelVersion, after, limit, group_by: groupBy } = query
-    if (groupBy === 'timeframe' && (exchange !== undefined || coin !== undefined)) {
-      throw new ServiceError('invalid_request', {
-        message:
-          'group_by: with `exchange` or `coin` ask for `group_by=series`; a timeframe is pooled over all series',
-      })
-    }
-    const page = options.trackRecord({
-      groupBy,
-      limit,
-      ...(exchange && { exchange }),
-      ...(coin && { coin }),
-      ...(timeframe && { timeframe }),
-      ...(modelVersion && { modelVersion }),
-      ...(after && { after }),
-    })
-    reply.header('cache-control', 'public, max-age=60')
-    const speech = after === undefined ? options.speech().filter(isAskedFor(query)) : []
-    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next: keyCursor(page.next) }
-  })
-
-  app.get('/api/track-record/months', { schema: months }, async ({ query }, reply) => {
-    reply.header('cache-control', 'public, max-age=60')
-    return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
-  })
-
-  const counted = new RecentMap<string, readonly RecordCoin[]>(64, {
-    ttlMs: COINS_KEPT_MS,
-    now: () => performance.now(),
-  })
-  app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
-    const { timeframe, after = '', limit } = query
-    const key = timeframe ?? ''
-    if (!counted.has(key)) counted.set(key, options.recordCoins({ timeframe }))
-    const rest = (counted.get(key) ?? []).filter((row) => coinPlace(row) > after)
-    const rows = rest.slice(0, limit)
-    const last = rest.length > limit ? rows.at(-1) : undefined
-    reply.header('cache-control', 'public, max-age=60')
-    return { rows, next: keyCursor(last && coinPlace(last)) }
-  })
-}
+const cache = 'public, max-age=60'
+const timeframe = timeframeParameter.optional()
+const page = { after: keyCursorParameter, limit: rowsParameter(LIMITS.trackRecordRows) }
+/** Requests for coins within this time share one count. */
+const COINS_CACHED_MS = 10_000
 
 /** A row of the coins by its place, as in `barrier-4 BTC`. */
 const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${version} ${coin}`
 
-/** Requests within this time share one count. */
-const COINS_KEPT_MS = 10_000
-
-const isAskedFor =
-  ({ timeframe, model_version: version }: z.output<typeof querySchema>) =>
-  (row: SpeechAnswerRow): boolean =>
-    (timeframe === undefined || timeframe === row.timeframe) &&
-    (version === undefined || version === row.model_version)
+/** `/api/track-record`: how the verdicts of every model did, beside what constants and a coin would have done. Open to all. */
+export const trackRecordRoutes: FastifyPluginAsync<TrackRecordRoutesOptions> = async (app, options) => {
+  const on = openRoutes(app)
+  on(
+    'GET /api/track-record',
+    operation('verdicts', 'trackRecord', 'The outcomes of all recorded verdicts by model, beside baselines', {
+      description: '`exchange` and `coin` need `group_by=series`.',
+    }),
+    {
+      cache,
+      querystring: z.strictObject({
+        exchange: exchangeParameter.optional(),
+        coin: coinParameter.optional(),
+        timeframe,
+        model_version: z.string().min(1).max(64).optional().describe('Verdicts of this model only'),
+        group_by: z
+          .enum(['series', 'timeframe'])
+          .default('timeframe')
+          .describe('Pooled per timeframe, or one row per series'),
+        ...page,
+      }),
+      response: { 200: trackRecordAnswerSchema },
+    },
+    (_request, { model_version: modelVersion, group_by: groupBy, ...query }) => {
+      if (groupBy === 'timeframe' && (query.exchange !== undefined || query.coin !== undefined))
+        throw new ServiceError('invalid_request', {
+          message:
+            'group_by: with `exchange` or `coin` ask for `group_by=series`; a timeframe is pooled over all series',
+        })
+      const { asOf, rows, next } = options.trackRecord({ ...query, groupBy, modelVersion })
+      const speech = (query.after === undefined ? options.speech() : []).filter(
+        (row) =>
+          (query.timeframe ?? row.timeframe) === row.timeframe &&
+          (modelVersion ?? row.model_version) === row.model_version,
+      )
+      return { notice: NOTICE, as_of: asOf, rows, speech, next: keyCursor(next) }
+    },
+  )
+  on(
+    'GET /api/track-record/months',
+    operation('verdicts', 'trackRecordMonths', 'The returns of the calls of each month, beside baselines'),
+    { cache, querystring: z.strictObject({ timeframe }), response: { 200: recordMonthsSchema } },
+    (_request, query) => ({ rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }),
+  )
+  const coinsOf = new Map(
+    [undefined, ...TIMEFRAMES].map((of) => [
+      of,
+      memoizeFor(COINS_CACHED_MS, () => options.recordCoins({ timeframe: of })),
+    ]),
+  )
+  on(
+    'GET /api/track-record/coins',
+    operation('verdicts', 'trackRecordCoins', 'The returns of the calls of each coin, beside baselines'),
+    { cache, querystring: z.strictObject({ timeframe, ...page }), response: { 200: recordCoinsSchema } },
+    (_request, { timeframe: of, after = '', limit }) => {
+      const rest = (coinsOf.get(of)?.() ?? []).filter((row) => coinPlace(row) > after)
+      const rows = rest.slice(0, limit)
+      const last = rest.length > limit ? rows.at(-1) : undefined
+      return { rows, next: keyCursor(last && coinPlace(last)) }
+    },
+  )
+}

@@ -28,31 +28,8 @@ const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy
 const TEXT = 'text/plain; charset=utf-8'
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
 const textBody = (description: string) => bodyOf({ 'text/plain': z.string() }, description)
-const newest = {
-  ...operation('proof', 'logCheckpoint', 'The newest signed checkpoint of the transparency log'),
-  response: textBody('A C2SP checkpoint: origin, size, root, and signatures'),
-}
-const keys = {
-  ...operation('proof', 'logKeys', 'The verifier keys of the transparency log, one a line, oldest first'),
-  response: textBody('C2SP verifier keys'),
-}
 const params = z.object({ '*': z.string().max(100).describe(INDEX) })
-const tile = {
-  ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
-    description:
-      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
-  }),
-  params,
-  response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
-}
-const contents = {
-  ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
-    description:
-      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
-  }),
-  params,
-  response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
-}
+
 const proof = {
   ...operation('proof', 'logProof', 'A proof file for a verdict or its outcome', {
     description: '`signal verify --proof` checks it offline.',
@@ -70,38 +47,59 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   { transparencyLog: log, verify },
 ) => {
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
-  for (const [path, schema, read] of [
-    ['/log/checkpoint', newest, () => log.checkpoint()],
-    ['/log/vkeys', keys, () => log.vkeys()],
-  ] as const)
-    app.get(path, { schema }, async (_request, reply) =>
-      reply.header('cache-control', A_MOMENT).type(TEXT).send(read()),
-    )
-  app.get('/log/tile/*', { schema: tile }, async (request, reply) =>
-    reply
-      .header('cache-control', FOR_EVER)
-      .type('application/octet-stream')
-      .send(log.tile(`tile/${request.params['*']}`)),
+  const newest = {
+    ...operation('proof', 'logCheckpoint', 'The newest signed checkpoint of the transparency log'),
+    response: textBody('A C2SP checkpoint: origin, size, root, and signatures'),
+  }
+  app.get('/log/checkpoint', { schema: newest }, async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).type(TEXT).send(log.checkpoint()),
   )
+  const keys = {
+    ...operation('proof', 'logKeys', 'The verifier keys of the transparency log, one a line, oldest first'),
+    response: textBody('C2SP verifier keys'),
+  }
+  app.get('/log/vkeys', { schema: keys }, async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).type(TEXT).send(log.vkeys()),
+  )
+  const tile = {
+    ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
+      description:
+        '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
+    }),
+    params,
+    response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
+  }
+  app.get('/log/tile/*', { schema: tile }, async (request, reply) => {
+    const bytes = log.tile(`tile/${request.params['*']}`)
+    return reply.header('cache-control', FOR_EVER).type('application/octet-stream').send(bytes)
+  })
+  const contents = {
+    ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
+      description:
+        'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
+    }),
+    params,
+    response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
+  }
   app.get('/log/contents/*', { schema: contents }, async (request, reply) => {
     const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, signalOfLeaving(reply))
-    return reply
-      .header('cache-control', isWhole ? FOR_EVER : 'no-store')
-      .type('application/x-ndjson; charset=utf-8')
-      .send(text)
+    reply.header('cache-control', isWhole ? FOR_EVER : 'no-store')
+    return reply.type('application/x-ndjson; charset=utf-8').send(text)
   })
-  app.get('/log/proof/:verdict_id', { schema: proof }, async (request, reply) => {
-    const signal = signalOfLeaving(reply)
-    const verification = await verify(request.params.verdict_id.toLowerCase(), signal)
-    const event = request.query.of === 'verdict' ? verification.event : verification.outcome?.event
-    if (event === undefined)
-      throw new ServiceError('log_not_there', {
-        message: 'The verdict has no outcome yet: its window is open.',
-      })
-    return reply
-      .header('cache-control', 'no-store')
-      .header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
-      .type(TEXT)
-      .send(await log.proof(event, signal))
-  })
+  app.get(
+    '/log/proof/:verdict_id',
+    { schema: proof },
+    async ({ params: { verdict_id: id }, query }, reply) => {
+      const signal = signalOfLeaving(reply)
+      const verification = await verify(id.toLowerCase(), signal)
+      const event = query.of === 'verdict' ? verification.event : verification.outcome?.event
+      if (event === undefined)
+        throw new ServiceError('log_not_there', {
+          message: 'The verdict has no outcome yet: its window is open.',
+        })
+      reply.header('cache-control', 'no-store')
+      reply.header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
+      return reply.type(TEXT).send(await log.proof(event, signal))
+    },
+  )
 }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/parameters.ts'
@@ -6,7 +6,7 @@ import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
 import { type Identify, sentCredential } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
-import { requireKey } from '../../tool-calls/index.ts'
+import { keyedRoutes, routesFor } from '../add-routes.ts'
 import { KEY, operation } from '../openapi.ts'
 import { toPaymentAnswer } from './payment-status.ts'
 
@@ -23,19 +23,21 @@ export interface UsageRoutesOptions {
 }
 
 /** `GET /api/usage`: the calls of the account of a key: what is left, by day, and one by one. */
-export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, { usage }) => {
-  const schema = {
-    ...operation('account', 'usage', 'The calls left, and the ledger of those that were made', {
-      security: KEY,
-    }),
-    querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
-    response: { 200: usageAnswerSchema },
-  }
-  app.get('/api/usage', { schema }, async ({ headers, query }, reply) => {
-    const answer = await usage(sentCredential(headers), query)
-    reply.header('cache-control', 'no-store')
-    return { ...answer, next: keyCursor(answer.next) }
-  })
+export const usageRoutes: FastifyPluginAsync<UsageRoutesOptions> = async (app, { usage }) => {
+  const on = routesFor(app, ({ headers }) => sentCredential(headers), { security: KEY })
+  on(
+    'GET /api/usage',
+    operation('account', 'usage', 'The calls left, and the ledger of those that were made'),
+    {
+      cache: 'no-store',
+      querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
+      response: { 200: usageAnswerSchema },
+    },
+    async (credential, query) => {
+      const answer = await usage(credential, query)
+      return { ...answer, next: keyCursor(answer.next) }
+    },
+  )
 }
 
 export interface OwnPaymentRoutesOptions {
@@ -45,28 +47,30 @@ export interface OwnPaymentRoutesOptions {
 }
 
 /** `GET /api/payments`: the payments for plans of the account of a key. Paid calls belong to no account. */
-export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
-  const schema = {
-    ...operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement', {
+export const ownPaymentRoutes: FastifyPluginAsync<OwnPaymentRoutesOptions> = async (app, options) => {
+  keyedRoutes(app, options.identify)(
+    'GET /api/payments',
+    operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement', {
       description:
         'Newest first. Paid calls belong to no account: `GET /x402/payments/{id}` shows one to the holder of its id.',
-      security: KEY,
     }),
-    querystring: z.strictObject({
-      after: z.uuid().toLowerCase().optional().describe('Further payments: the `next` of the answer before'),
-      limit: rowsParameter(LIMITS.paymentRows, 50),
-    }),
-    response: { 200: ownPaymentsAnswerSchema },
-  }
-  app.get('/api/payments', { schema }, async ({ headers, query: { after, limit } }, reply) => {
-    const { accountId } = requireKey(await options.identify(sentCredential(headers)))
-    // One more than is shown tells whether there is a next page.
-    const found = options.paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
-    const payments = found.slice(0, limit)
-    reply.header('cache-control', 'no-store')
-    return {
-      payments: payments.map(toPaymentAnswer),
-      next: found.length > limit ? (payments.at(-1)?.paymentId ?? null) : null,
-    }
-  })
+    {
+      querystring: z.strictObject({
+        after: z
+          .uuid()
+          .toLowerCase()
+          .optional()
+          .describe('Further payments: the `next` of the answer before'),
+        limit: rowsParameter(LIMITS.paymentRows, 50),
+      }),
+      response: { 200: ownPaymentsAnswerSchema },
+    },
+    async ({ accountId }, { after, limit }) => {
+      // One more than is shown tells whether there is a next page.
+      const found = options.paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
+      const payments = found.slice(0, limit)
+      const next = found.length > limit ? (payments.at(-1)?.paymentId ?? null) : null
+      return { payments: payments.map(toPaymentAnswer), next }
+    },
+  )
 }

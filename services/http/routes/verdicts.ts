@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -23,7 +22,7 @@ import {
 } from '../../analyst/index.ts'
 import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../runtime/admission/places.ts'
 import { acceptedCoding, encoded } from '../accept.ts'
-import { addressBlock, addressSite, type CallerOptions } from '../client-address.ts'
+import { addressBlock, addressOf, siteOf } from '../client-address.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../request-signal.ts'
@@ -77,10 +76,7 @@ const streamRoute = {
  * Parquet in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
  * visible. Verdicts without an outcome are shown to the operator only, who has all in the order of the verdicts.
  */
-export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (
-  app,
-  options,
-) => {
+export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async (app, options) => {
   const closing = new AbortController()
   const replays = createStreamPlaces('replays', {
     total: LIMITS.verdictReplays,
@@ -97,7 +93,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   /** A place until the answer is given; the owner's is nobody else's loss. */
   const takePlace = (places: StreamPlaces<'address'>, request: FastifyRequest, reply: FastifyReply) => {
     if (isByOwnersDoor(request)) return undefined
-    const place = places.take({ address: addressSite(options.addressOf(request)) }, () => reply.raw.destroy())
+    const place = places.take({ address: siteOf(request) }, () => reply.raw.destroy())
     reply.raw.once('close', place.give)
     return place
   }
@@ -107,7 +103,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     await requireSound(query, options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
-    const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
+    const coding = format.isPacked ? undefined : acceptedCoding(request)
     const withOpen = isOperator(request, options.operatorToken)
     reply
       .header('content-type', format.mediaType)
@@ -122,7 +118,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     const replay = options.replay({
       options: { ...replayOptionsOf(query), withOpen },
       format: name,
-      owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
+      owner: isByOwnersDoor(request) ? OWNER : addressBlock(addressOf(request)),
       signal: signalOfLeaving(reply),
     })
     const chunks = await begin(replay.chunks)
@@ -171,29 +167,17 @@ function withLastEventId(query: ReplayFilterQuery, lastEventId: unknown): Replay
 /** How long a client waits before it connects again. */
 const RETRY_MS = 2_000
 
-/** Characters of an event stream that are written at once. */
-const CHUNK_CHARACTERS = 65_536
-
-/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. Those that are there together are sent together. */
+/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. */
 async function* serverSentEvents(
   items: AsyncGenerator<FollowItem, void, void>,
 ): AsyncGenerator<string, void, void> {
-  let text = `retry: ${RETRY_MS}\n`
-  let next = items.next()
-  // Not before the first item, which may be a refusal.
-  for (let turn: Promise<void> | undefined; ; ) {
-    const come = await (turn === undefined ? next : Promise.race([next, turn]))
-    const isOver = come === undefined || come.done === true || text.length >= CHUNK_CHARACTERS
-    if (isOver && text !== '') yield text
-    if (isOver) text = ''
-    const { done, value: item } = come ?? (await next)
-    if (done === true) return
-    if (isOver || turn === undefined) turn = setImmediate()
-    text +=
-      item.kind === 'quiet'
+  let head = `retry: ${RETRY_MS}\n`
+  for await (const item of items) {
+    yield head +
+      (item.kind === 'quiet'
         ? ': nothing new\n\n'
-        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
-    next = items.next()
+        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`)
+    head = ''
   }
 }
 

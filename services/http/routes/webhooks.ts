@@ -12,7 +12,7 @@ import {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { keyedRoutes, type On } from '../keyed-routes.ts'
+import { keyedRoutes, type On } from '../add-routes.ts'
 import { operation } from '../openapi.ts'
 import {
   attemptsQuery,
@@ -35,7 +35,7 @@ const one = { params, response: { 200: subscriptionAnswerSchema } }
 type Handlers = ReturnType<typeof webhookHandlers>
 
 /** Subscriptions to webhooks: `/api/webhooks`, their states and secrets, and what was sent. All of it requires a key. */
-export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, options) => {
+export const webhooksPlugin: FastifyPluginAsync<WebhookService> = async (app, options) => {
   const [on, handlers] = [keyedRoutes(app, options.identify), webhookHandlers(options)]
   // Text that is not said to be JSON is refused as every other type is.
   app.removeContentTypeParser('text/plain')

@@ -1,69 +1,34 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { parseJson as readJson } from '../../../contracts/json.ts'
+import { parseJson } from '../../../contracts/json.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { sentCredential } from '../../accounts/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { requireJsonType } from '../bodies.ts'
+import { addressOf } from '../client-address.ts'
 
-/** Context of a request to a paid route that the request does not hold. */
-export interface PaidEdge {
-  /** Network address of the caller, as trusted proxies tell it. */
-  readonly addressOf: (request: FastifyRequest) => string
-  /** Aborted when nobody waits for the answer any more. */
-  readonly untilGone: (reply: FastifyReply) => AbortSignal
-}
-
-/**
- * A request to a paid route, read so far as it is asked for: most callers have an offer, which needs little of it.
- *
- * A class, because of the getters. In an object literal each would be a new function, for which V8 makes the object a
- * shape of its own that keeps the whole request until the old generation is collected.
- */
-export class SentRequest implements PaidRequest {
-  readonly body: SentBody
-  readonly rawHeaders: readonly string[]
-  readonly authorization: string | undefined
-  readonly requestId: string
-  readonly #edge: PaidEdge
-  readonly #request: FastifyRequest
-  readonly #reply: FastifyReply
-
-  constructor(edge: PaidEdge, request: FastifyRequest, reply: FastifyReply) {
-    const { headers, raw, body, id } = request
-    this.#edge = edge
-    this.#request = request
-    this.#reply = reply
-    this.rawHeaders = raw.rawHeaders
-    this.body = readPaidBody(raw.rawHeaders, body)
-    this.authorization = sentCredential(headers)
-    this.requestId = id
+/** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
+export function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRequest {
+  const { headers, raw, body, id } = request
+  const { traceparent } = headers
+  return {
+    rawHeaders: raw.rawHeaders,
+    body: readPaidBody(raw.rawHeaders, body),
+    authorization: sentCredential(headers),
+    requestId: id,
+    address: addressOf(request),
+    traceparent: isTraceparent(traceparent) ? traceparent : undefined,
+    signal,
   }
-
-  get address(): string {
-    return this.#edge.addressOf(this.#request)
-  }
-
-  get traceparent(): string | undefined {
-    const { traceparent } = this.#request.headers
-    return isTraceparent(traceparent) ? traceparent : undefined
-  }
-
-  readonly signal = (): AbortSignal => this.#edge.untilGone(this.#reply)
 }
 
 /** The same for a tool. */
-export class SentCall extends SentRequest implements PaidCall {
-  readonly tool: ToolName
-  readonly idempotencyKey: string | undefined
-
-  constructor(tool: ToolName, edge: PaidEdge, request: FastifyRequest, reply: FastifyReply) {
-    super(edge, request, reply)
-    this.tool = tool
-    this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
-  }
-}
+export const paidCall = (tool: ToolName, request: FastifyRequest, signal: () => AbortSignal): PaidCall => ({
+  ...paidRequest(request, signal),
+  tool,
+  idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+})
 
 /**
  * The body of a request to a paid route. It is read as JSON for the price, no matter its headers; whether they say
@@ -73,22 +38,22 @@ export class SentCall extends SentRequest implements PaidCall {
  */
 export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-  const read = parseJson(bytes)
+  const { value, fault } = tryParse(bytes)
   return {
     isEmpty: bytes.length === 0,
-    lenient: read.value,
+    lenient: value,
     require() {
       requireJsonType(rawHeaders)
-      if (read.fault === undefined) return read.value
-      throw new ServiceError('invalid_request', { message: `The body is not JSON: ${read.fault}` })
+      if (fault === undefined) return value
+      throw new ServiceError('invalid_request', { message: `The body is not JSON: ${fault}` })
     },
   }
 }
 
-function parseJson(bytes: Buffer): { readonly value?: unknown; readonly fault?: string } {
+function tryParse(bytes: Buffer): { readonly value?: unknown; readonly fault?: string } {
   if (bytes.length === 0) return { fault: 'it is empty' }
   try {
-    return { value: readJson(bytes.toString()) }
+    return { value: parseJson(bytes.toString()) }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) }
   }

@@ -54,6 +54,7 @@ beforeEach(async () => {
   const absent = (): never => expect.fail('not asked for here')
   app = await createServer(
     serverOptions({
+      operatorToken: 'operator-token',
       payments: {
         paid,
         async showPayment(id) {
@@ -230,7 +231,7 @@ describe('a body', () => {
   })
 
   test('elsewhere is judged as before', async () => {
-    const headers = { 'content-type': 'text/x' }
+    const headers = { 'content-type': 'text/x', authorization: 'Bearer operator-token' }
     const options = { method: 'POST', url: '/operator/tools/x', payload: 'x', headers } as const
     expect((await app.inject(options)).json()).toMatchObject({ code: 'unsupported_media_type' })
   })
@@ -305,7 +306,7 @@ describe('an answer', () => {
 })
 
 test('who asks too often is told so in a way that a page can read', async () => {
-  const rateLimits = createRateLimits({ perAddress: 1, perKey: undefined, shared: undefined, now: () => 0 })
+  const rateLimits = createRateLimits({ perAddress: 1, perKey: undefined })
   const limited = await createServer(serverOptions({ rateLimits, payments: NO_PAYMENTS }))
   for (const url of [`/x402/payments/${ID}`, ...ROUTES]) {
     await limited.inject(url)

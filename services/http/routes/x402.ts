@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
-import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
@@ -12,13 +11,12 @@ import {
   type PaidTier,
   paidPath,
 } from '../../tool-calls/index.ts'
-import type { CallerOptions } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
-import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
+import { paidCall, paidRequest } from './x402-request.ts'
 
-export interface PaidRoutesOptions extends CallerOptions {
+export interface PaidRoutesOptions {
   readonly paid: PaidCalls
 }
 
@@ -43,8 +41,8 @@ const PREFLIGHT_HEADERS = {
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
  */
-export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
-  const edge: PaidEdge = { addressOf, untilGone: createWaits(app) }
+export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
+  const untilGone = createWaits(app)
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -52,7 +50,7 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, url, {
       words,
       offer: () => paid.tools.offer(tool),
-      answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
+      answer: (request, reply) => paid.tools.call(paidCall(tool, request, () => untilGone(reply))),
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
@@ -61,7 +59,11 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
+      answer: (request, reply) =>
+        paid.plans.buy(
+          tier,
+          paidRequest(request, () => untilGone(reply)),
+        ),
     })
   }
 }
@@ -180,19 +182,6 @@ export function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
-/** Most offers come with one refusal, which is the same for all. */
-const refusalMembers = new WeakMap<ServiceError, string>()
-
-/** The members of a refusal's body but for the id of the request. */
-function membersOf(refusal: ServiceError): string {
-  const known = refusalMembers.get(refusal)
-  if (known !== undefined) return known
-  const { request_id: _id, ...body } = errorBody(refusal, '')
-  const members = JSON.stringify(body).slice(1, -1)
-  refusalMembers.set(refusal, members)
-  return members
-}
-
 const JSON_ANSWER = 'application/json; charset=utf-8'
 
 function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -200,8 +189,8 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
   if (outcome.kind === 'offer') {
     const { offer, refusal } = outcome
     reply.header('payment-required', offer.header)
-    const id = JSON.stringify(request.id)
-    return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
+    const body = JSON.stringify(errorBody(refusal, request.id))
+    return reply.code(402).send(`{${offer.members},${body.slice(1)}`)
   }
   const { body, text, isReplay, receipt } = outcome
   const { _service: service = {} } = body

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RateLimits, rateRefusal } from '../rate-limits.ts'
+import type { RateLimits } from '../rate-limits.ts'
 
 export interface RateLimitsHarness {
   open(limits: { perAddress: number | undefined; perKey: number | undefined }): RateLimits
@@ -61,10 +61,7 @@ export function describeRateLimits(name: string, openHarness: () => Promise<Rate
         ['key', 0],
       ])
       const refused = await limits.take({ address: newAddress(), key })
-      expect(rateRefusal(refused as never)).toMatchObject({
-        code: 'rate_limited',
-        details: { per: 'key', limit: 3 },
-      })
+      expect(refused).toMatchObject({ isAdmitted: false, states: [{}, { policy: 'key', limit: 3 }] })
     })
 
     test('limit nothing where they are off', async () => {

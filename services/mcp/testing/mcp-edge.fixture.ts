@@ -1,3 +1,4 @@
+import accepts from '@fastify/accepts'
 import fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -78,6 +79,7 @@ export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOpt
 export async function createMcpEdge(change: Partial<McpServerOptions> = {}): Promise<FastifyInstance> {
   let requests = 0
   const app = fastify({ genReqId: () => `request-${++requests}`, forceCloseConnections: true })
+  await app.register(accepts)
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
   await app.register(mcpServer, mcpOptions(change))
   return app

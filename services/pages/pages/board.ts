@@ -128,7 +128,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
 
   app.get('/', { schema }, async (request, reply) => {
     reply.header('vary', 'accept')
-    if (!acceptsHtmlFirst(request.headers.accept)) return options.describe()
+    if (!acceptsHtmlFirst(request)) return options.describe()
     const query = parse(request.query)
     const { version, answer } = board.read({ ...query, skip: 0, limit: LIMITS.boardRows })
     const unreachable = (options.unreachable?.() ?? []).map(unreachableText)

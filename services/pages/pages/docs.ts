@@ -86,7 +86,7 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       })
     }
     // Programs read the page as it was written; browsers have it as they have all others.
-    if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request.headers.accept)) {
+    if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request)) {
       return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     }
     const all = pagesByReader(await knowledge.pages()).flatMap(({ pages }) => pages)

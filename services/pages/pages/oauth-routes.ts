@@ -1,10 +1,10 @@
+import { parse } from 'node:querystring'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
-import { formOf } from '../../http/bodies.ts'
-import { addressSite } from '../../http/client-address.ts'
+import { siteOf } from '../../http/client-address.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { textOf } from '../forms.ts'
 import { sendPage } from '../send-page.ts'
@@ -17,12 +17,11 @@ export interface OAuthPagesOptions extends PagesOptions {
   readonly accounts: Accounts
   /** Limits how many documents of clients are fetched for one client address. */
   readonly clientDocuments: AttemptLimiter
-  readonly addressOf: (request: FastifyRequest) => string
 }
 
 /** `/oauth/authorize`: a program sends its person here, who signs in and says whether it may act for the account. */
 export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, options) => {
-  const { client, frame, accounts, clientDocuments, addressOf } = options
+  const { client, frame, accounts, clientDocuments } = options
   const { oauth } = accounts
   askToSignIn(app, options)
 
@@ -32,9 +31,9 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     reply: FastifyReply,
     query: string,
   ): Promise<AuthorizationRequest | undefined> {
-    const site = addressSite(addressOf(request))
+    const site = siteOf(request)
     try {
-      const asked = await oauth.read(formOf(query), {
+      const asked = await oauth.read(parse(query), {
         name: site,
         admit: () => clientDocuments.take(site),
       })

@@ -61,7 +61,7 @@ export const verifyRoutes: FastifyPluginAsyncZod<
     const verification = await options.verify(id, signalOfLeaving(reply))
     const answer = answerOf(verification, options.market)
     const { format } = request.query
-    const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'
+    const isPage = format === undefined ? acceptsHtmlFirst(request) : format === 'html'
     // With its outcome there is nothing left that could change. A page names files that a release replaces.
     const isFinal = verification.outcome !== null && !isPage
     reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')

@@ -28,6 +28,8 @@ export interface CacheHealth {
 export interface Cache {
   /** Counts in a window that begins with the first increment and that later ones do not prolong. Atomic, also between processes. */
   increment(key: string, options: { readonly ttlMs: number }): Promise<Count>
+  /** The connection, for limiters that count in it by themselves, and the beginning of their keys; none in memory. */
+  readonly redis?: { readonly client: unknown; readonly prefix: string } | undefined
   health(): Promise<CacheHealth>
   /** Refuses everything from then on. Safe to call twice. */
   close(): Promise<void>

@@ -77,6 +77,7 @@ export async function openRedisCache(options: RedisCacheOptions): Promise<Cache>
 
   return {
     increment,
+    redis: { client: redis, prefix: `signal-service:${options.logId}:rate:` },
     async health(): Promise<CacheHealth> {
       try {
         // A replica answers a ping, and so does a server without room: only a write shows that it counts.

@@ -3,8 +3,6 @@ import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts
 import { positionOfCursor } from '../../../services/analyst/shown-rows.ts'
 import { createServer } from '../../../services/composition/server.ts'
 import { parseToolRequest } from '../../../services/engine/tool-handler/tool-handler.ts'
-import { acceptedCoding, acceptsHtmlFirst, acceptsJson } from '../../../services/http/accept.ts'
-import { formOf } from '../../../services/http/bodies.ts'
 import { normaliseAddress } from '../../../services/http/client-address.ts'
 import { readPaidBody } from '../../../services/http/routes/x402-request.ts'
 import { serverOptions } from '../../../services/http/testing/server-options.fixture.ts'
@@ -56,16 +54,7 @@ export const EDGE_TARGETS: readonly Target[] = [
   { name: 'query', read: (input) => answered(`/api/verdicts?${asTarget(input)}`) },
   { name: 'path', read: (input) => answered(`/${asTarget(input).replace(/^\/+/, '')}`) },
   { name: 'json-body', read: (input) => answered('/operator/tools/get_trade_call', input) },
-  { name: 'form', read: (input) => formOf(textOf(input)) },
   { name: 'replay-cursor', read: (input) => positionOfCursor(textOf(input)) },
-  {
-    name: 'accept',
-    read: (input) => [
-      acceptsHtmlFirst(textOf(input)),
-      acceptsJson(textOf(input)),
-      acceptedCoding(textOf(input)),
-    ],
-  },
   { name: 'traceparent', read: (input) => isTraceparent(textOf(input)) },
   { name: 'forwarded-for', read: (input) => textOf(input).split(',').map(normaliseAddress) },
   { name: 'mcp-message', read: (input) => readMessage(input) },

@@ -1,3 +1,4 @@
+import { parse } from 'node:querystring'
 import { BASE } from '../../../contracts/chain.ts'
 import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
@@ -5,7 +6,6 @@ import { createClientDocuments } from '../../../services/accounts/oauth/client-d
 import { readAuthorization, readDestination } from '../../../services/accounts/oauth/read-authorization.ts'
 import { createTokens } from '../../../services/accounts/oauth/tokens.ts'
 import { readCode } from '../../../services/accounts/sign-in/sign-in-code.ts'
-import { formOf } from '../../../services/http/bodies.ts'
 import { readPayment } from '../../../services/payments/reading/read-payment.ts'
 import { opinionOf, verdictOf } from '../../../services/payments/settlement/facilitator.ts'
 import type { Target } from '../target.ts'
@@ -44,7 +44,7 @@ export const MONEY_TARGETS: readonly Target[] = [
   {
     name: 'oauth-request',
     read(input) {
-      const parameters = formOf(textOf(input))
+      const parameters = parse(textOf(input))
       return readAuthorization(parameters, readDestination(parameters, CLIENT), 'https://signals.example.com')
     },
   },

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
-import { NOTHING_RUN } from '../../engine/index.ts'
-import type { MarketFeed } from '../../market/index.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import { DAY_MS } from '../../contracts/timeframes.ts'
+import type { MarketFeed } from './feed.ts'
 import { openWatchList } from './watch-list.ts'
 
 /** A watch list over venues that rank some coins; `day` lets one pass. */
@@ -37,13 +36,13 @@ async function listOn(ranked: Record<string, string[]>, settings: object) {
   })
   const followed: string[] = []
   const ending = new AbortController()
-  const running = list.follow((series, until) => {
+  const running = list.follow<string>((series, until) => {
     const names = series.map(({ exchange, coin }) => `${exchange}.${coin}`).join(' ')
     followed.push(names)
     return new Promise((resolve) =>
       until.addEventListener('abort', () => {
         if (!ending.signal.aborted) followed.push(`ended ${names}`)
-        resolve(NOTHING_RUN)
+        resolve(names)
       }),
     )
   }, ending.signal)
@@ -86,7 +85,7 @@ test('coins are chosen again every day: those that join are followed beside the 
   await day()
   expect(followed).toEqual(['BINANCE.BTC BINANCE.ETH', 'BINANCE.SOL'])
   expect(list.series().map(({ coin }) => coin)).toEqual(['BTC', 'ETH', 'SOL'])
-  expect(await end()).toEqual(NOTHING_RUN)
+  expect(await end()).toEqual(['BINANCE.BTC BINANCE.ETH', 'BINANCE.SOL'])
 })
 
 test('coins that left the largest are told and followed on; once they are as many, the venue begins anew', async () => {

@@ -7,7 +7,7 @@ import type { SubscriptionsOptions } from '../../webhooks/index.ts'
 
 const MINUTE_MS = 60_000
 
-export interface UnaskedLimitsOptions {
+export interface OutboundLimitsOptions {
   readonly cache: Pick<Cache, 'increment'>
   readonly idOf: FactId
   /** Whether hosts are counted: in trials, where everything is on this machine, there is nobody to be spared. */
@@ -19,23 +19,16 @@ export interface UnaskedLimitsOptions {
  * account by host over all accounts, also after the subscriptions are gone. While nothing can be counted none is taken:
  * neither is pressing, and the one it would hit has not asked for it.
  */
-export function createUnaskedLimits({
+export function createOutboundLimits({
   cache,
   idOf,
   hasHostLimit,
-}: UnaskedLimitsOptions): SubscriptionsOptions['takeUnasked'] {
+}: OutboundLimitsOptions): SubscriptionsOptions['takeUnasked'] {
+  const onProblem = (error: unknown): never => {
+    throw error
+  }
   const limiter = (name: string, whose: string, limit: number, windowMs: number) =>
-    createAttemptLimiter({
-      cache,
-      idOf,
-      name,
-      whose,
-      limit,
-      windowMs,
-      onProblem(error) {
-        throw error
-      },
-    })
+    createAttemptLimiter({ cache, idOf, name, whose, limit, windowMs, onProblem })
   const byAccount = {
     test: limiter('webhook-test', 'by your account', LIMITS.webhookTestsPerMinute, MINUTE_MS),
     creation: limiter('webhook-new', 'by your account', LIMITS.webhookCreationsPerHour, HOUR_MS),

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
-import { dispatcherComponent, marketComponent } from './components.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
-import { projectionComponent } from './metrics/projection-component.ts'
+import { readModelComponents } from './readiness.ts'
+import { dispatcherComponent } from './roles/dispatcher-health.ts'
+import { marketComponent } from './roles/market-health.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
@@ -23,13 +24,13 @@ const marketAt = (
   marketComponent(
     { kind: change.kind ?? 'live', progress: () => undefined, clock: () => NOW },
     {
-      lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
-      shortestBarMs: () => MINUTE_MS,
-      problem: () => change.problem,
-      monitored: () => change.monitored ?? [],
-      pending: () => change.pending ?? [],
+      lastBarClose: ageMs === undefined ? undefined : NOW - ageMs,
+      lateAfterMs: MINUTE_MS + (change.lateMs ?? LATE_MS),
+      problem: change.problem,
+      monitored: change.monitored ?? [],
+      pending: change.pending ?? [],
+      isAwaited: change.isAwaited ?? false,
     },
-    { staleAfterMs: change.lateMs ?? LATE_MS, isAwaited: change.isAwaited ?? false },
   )
 
 describe('the market', () => {
@@ -61,7 +62,6 @@ describe('the market', () => {
     expect(marketAt(0, { monitored: [well, ill] })).toMatchObject({
       state: 'degraded',
       detail: 'live: newest bar closed 0 s ago in market time; OKX: 2 of 9 series stale, 1 closed',
-      more: { series: { OKX: { monitored: 9, stale: 2, closed: 1 } } },
     })
   })
 
@@ -69,7 +69,6 @@ describe('the market', () => {
     expect(marketAt(0, { pending: ['OKX'] })).toMatchObject({
       state: 'degraded',
       detail: expect.stringContaining('OKX: nothing followed'),
-      more: { venues_not_answering: ['OKX'] },
     })
   })
 
@@ -130,11 +129,11 @@ describe('a read model', () => {
     hasBeenLive: true,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
-    projectionComponent({ ...whole, ...change }, { hasCallers }).state
+    readModelComponents([{ ...whole, ...change }], { hasCallers })[0]?.state
 
   test('that is ahead of its store was folded from another log, and fails the process', () => {
-    const at = (head: string) => projectionComponent(whole, { hasCallers: false, head })
-    expect([at('17').state, at('18').state]).toEqual(['ok', 'ok'])
+    const at = (head: string) => readModelComponents([whole], { hasCallers: false, head })[0]
+    expect([at('17')?.state, at('18')?.state]).toEqual(['ok', 'ok'])
     expect(at('16')).toMatchObject({ state: 'failed', detail: expect.stringContaining('ends at 16') })
   })
 
@@ -151,9 +150,8 @@ describe('a read model', () => {
 
   test('that is built says how far it is', () => {
     const health = { ...whole, state: 'building' as const, isWhole: false, hasBeenLive: false }
-    expect(projectionComponent(health, { hasCallers: true, head: '90' })).toMatchObject({
-      state: 'degraded',
-      detail: 'building at position 17 of 90',
-    })
+    expect(readModelComponents([health], { hasCallers: true, head: '90' })).toMatchObject([
+      { state: 'degraded', detail: 'building at position 17 of 90' },
+    ])
   })
 })

@@ -3,14 +3,18 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import { createUnaskedLimits } from './unasked-limits.ts'
+import { createOutboundLimits } from './outbound-limits.ts'
 
 const idOf = createFactIds(Buffer.alloc(32, 7))
 const VICTIM = 'https://victim.example.com/a'
 
 function limits(hasHostLimit = true) {
   const clock = { now: 0 }
-  const take = createUnaskedLimits({ cache: createMemoryCache({ now: () => clock.now }), idOf, hasHostLimit })
+  const take = createOutboundLimits({
+    cache: createMemoryCache({ now: () => clock.now }),
+    idOf,
+    hasHostLimit,
+  })
   /** How many of so many are taken. */
   const taken = async (count: number, ...[what, account, url]: Parameters<typeof take>) => {
     let all = 0
@@ -69,6 +73,6 @@ test('a host gets one of each account, and so many of all together, by whatever 
 
 test('while nothing can be counted, none is taken', async () => {
   const away = { increment: () => Promise.reject(new ServiceError('cache_unavailable')) }
-  const take = createUnaskedLimits({ cache: away, idOf, hasHostLimit: true })
+  const take = createOutboundLimits({ cache: away, idOf, hasHostLimit: true })
   await expect(take('test', 'ada', VICTIM)).rejects.toMatchObject({ code: 'cache_unavailable' })
 })

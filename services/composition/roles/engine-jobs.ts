@@ -3,38 +3,37 @@ import { keepSpeech, labelUnfollowed } from '../../engine/index.ts'
 import type { EngineDeps, EngineParts } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
-const GO_ON_AFTER_MS = 30_000
+const RETRY_MS = 30_000
 
-const nothing = (): Promise<void> => Promise.resolve()
-
-/** Begins what an engine process does beside following the market; each settles when the signal ends it. */
-export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promise<unknown>[] {
-  const { log, signal, watchList, projector } = options
+/** Starts what an engine process does besides following the market; each job settles when the signal ends it. */
+export function startEngineJobs(deps: EngineDeps, parts: EngineParts): Promise<unknown>[] {
+  const { log, signal, watchList, projector } = deps
   const { sleep, hasPresent, leases, universes } = parts
 
-  /** A failure of this work must not end the run over the market. */
-  async function goOn(what: string, work: () => Promise<void>): Promise<void> {
+  /** A failure of a job must not end the run over the market. */
+  async function keepDoing(name: string, job: () => Promise<void>): Promise<void> {
     // It decides by read models, which may be built at a start.
     await projector?.caughtUp(signal)
     while (!signal.aborted) {
       try {
-        return await work()
+        return await job()
       } catch (error) {
-        log.error({ err: error, againInMs: GO_ON_AFTER_MS }, `${what} broke off, and begins again`)
-        await sleep(GO_ON_AFTER_MS, signal)
+        log.error({ err: error, againInMs: RETRY_MS }, `${name} failed; restarting`)
+        await sleep(RETRY_MS, signal)
       }
     }
   }
 
-  const work = [goOn('labelling verdicts not followed any more', () => labelOthers(options, parts))]
+  const jobs = [keepDoing('labelling verdicts not followed any more', () => labelOthers(deps, parts))]
   if (hasPresent) {
-    work.push(goOn('ranking coins', () => universes.run(watchList.exchanges, signal)))
+    jobs.push(keepDoing('ranking coins', () => universes.run(watchList.exchanges, signal)))
     // A market that is replayed at full speed is over before anybody could obey.
-    work.push(goOn('watching how the model does', () => watchSpeech(options, parts)))
+    jobs.push(keepDoing('watching the scores of the model', () => watchSpeech(deps, parts)))
   }
   // Nothing has to be stopped when a lease ends: work under way is appended, or finds its fact in the log already.
-  if (leases !== undefined) work.push(leases.run({ gained: nothing, lost: nothing }, signal))
-  return work
+  const nothing = async (): Promise<void> => undefined
+  if (leases !== undefined) jobs.push(leases.run({ gained: nothing, lost: nothing }, signal))
+  return jobs
 }
 
 /** In a recorded market nothing comes later: the next replay labels it. */
@@ -70,10 +69,10 @@ const watchSpeech = (
     store,
     idOf,
     rows: () => speech.rows(),
-    // Of those that share the log, the one that records the first exchange.
+    // Of the processes that share the log, the one that records the first exchange decides.
     mayDecide: () => leases === undefined || leases.held().some(({ shard }) => shard === 0),
     now: () => performance.now(),
     sleep,
     signal,
-    onFailure: (error) => log.warn({ err: error }, 'a change of speech waits for the event store'),
+    onFailure: (error) => log.warn({ err: error }, 'a suspension of calls waits for the event store'),
   })

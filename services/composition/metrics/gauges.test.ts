@@ -1,13 +1,19 @@
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../runtime/config/read-settings.ts'
-import { createServiceMetrics } from './service-metrics.ts'
+import { createCounters } from './counters.ts'
+import { registerGauges } from './gauges.ts'
 
 test('no gauge is named like a counter', async () => {
-  const { registry } = createServiceMetrics({
+  const registry = new Registry()
+  createCounters(registry)
+  registerGauges(registry, {
     settings: readSettings([], {}),
-    feed: { venues: () => [], clock: () => 0 } as never,
+    feed: { venues: () => [], clock: () => 0 },
     projector: undefined,
-    running: {},
+    engine: undefined,
+    payments: { totals: () => undefined, settler: undefined },
+    webhooks: { dispatcher: undefined },
   })
   const text = await registry.metrics()
   const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map((match) => match[1] ?? '')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
-import { startLiveBench } from '../../market/live/testing/live-bench.ts'
-import { LIVE_EXCHANGES } from '../../market/live/venues.ts'
+import { DAY_MS } from '../../contracts/timeframes.ts'
 import { createBars } from './bars.ts'
+import { startLiveBench } from './live/testing/live-bench.ts'
+import { LIVE_EXCHANGES } from './live/venues.ts'
 
 const TODAY = Date.UTC(2026, 2, 3)
 const START = TODAY + 11 * 3_600_000

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { Registry } from 'prom-client'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Accounts } from '../accounts/index.ts'
+import { type ReplaySource, ReplayWorker, replaysOnThisThread } from '../analyst/index.ts'
+import { logFile } from '../log/embedded/embedded-store.ts'
+import { PROCESS_TIME } from '../runtime/admission/line.ts'
+import { createTurns } from '../runtime/admission/turns.ts'
+import { openFeed, requireKnownCoins, watchListOf } from './adapters/open-feed.ts'
+import { openPlatform } from './adapters/open-platform.ts'
+import { openProjector } from './adapters/start-projector.ts'
+import { createConsole } from './console.ts'
+import { createCounters } from './metrics/counters.ts'
+import { registerGauges } from './metrics/gauges.ts'
+import { openCallers } from './roles/callers.ts'
+import { createEngineRole } from './roles/engine-role.ts'
+import { openDocumentation } from './roles/knowledge.ts'
+import { createMarketNow, withVerdictStreams } from './roles/newest-verdicts.ts'
+import { openPayments } from './roles/payments.ts'
+import { openRemoteEngines } from './roles/remote-engines.ts'
+import { openSpeech } from './roles/speech.ts'
+import { openTransparencyLog } from './roles/transparency-log.ts'
+import { type OpenedWebhooks, openWebhooks } from './roles/webhooks.ts'
+import type { SharedParts } from './shared-parts.ts'
+import type { Start } from './shutdown.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** Every part of a process that its roles need. */
+export type Process = Awaited<ReturnType<typeof openProcess>>
+
+/** Opens every part of a process, each over those before it; none begins to work yet. */
+export async function openProcess(start: Start, output: NodeJS.WriteStream) {
+  const { settings, shutdown } = start
+  requireKnownCoins(settings)
+  const registry = new Registry()
+  const counters = createCounters(registry)
+  const terminal = createConsole(settings, output, Date.now)
+  const platform = await openPlatform(start, counters.appended)
+  const feed = await openFeed(start, platform)
+  const projector = await openProjector(start, platform)
+  const speech = await openSpeech(start, platform, projector)
+  const address = { url: settings.PUBLIC_URL ?? '' }
+  const publicUrl = (): string => address.url
+  const marketNow = createMarketNow(settings, feed, projector)
+  const watchList = await watchListOf(start, feed)
+  const opened = { version, terminal, platform, feed, projector, speech, counters, publicUrl, marketNow }
+  const shared: SharedParts = { ...start, ...opened, watchList }
+
+  const engine = watchList && createEngineRole({ ...shared, watchList, signal: shutdown.drainSignal })
+  const remote = openRemoteEngines(shared)
+  const toolHandler = engine?.toolHandler ?? remote
+  const callers = openCallers({ ...shared, toolHandler })
+  const callerParts = { ...shared, ...callers, toolHandler }
+  const knowledge = await openDocumentation(callerParts)
+  const payments = await openPayments(callerParts)
+  const webhooks = openWebhooks(callerParts)
+  const transparencyLog = projector && openTransparencyLog({ ...shared, projector })
+  registerGauges(registry, { ...shared, engine, payments, webhooks })
+  return {
+    ...callerParts,
+    accounts: erasedWithWebhooks(callers.accounts, webhooks, start),
+    engine,
+    remote,
+    knowledge,
+    payments,
+    webhooks,
+    transparencyLog,
+    registry,
+    replay: openReplays(shared),
+    /** Milliseconds, on a clock that is never set. */
+    openedAt: performance.now(),
+    /** Notes the address at which the process listens. */
+    listensAt(url: string | undefined) {
+      address.url = url ?? address.url
+    },
+    /** Settles, sends, signs and listens for engines, where this process does, until it drains. */
+    async run(): Promise<void> {
+      const { drainSignal } = shutdown
+      const parts = [payments, webhooks, transparencyLog, engine === undefined ? remote : undefined]
+      await Promise.all(parts.flatMap((part) => part?.run(drainSignal) ?? []))
+    },
+  }
+}
+
+/** Accounts whose webhooks are removed with them: nothing is sent once the erasure is answered. */
+const erasedWithWebhooks = (
+  accounts: Accounts,
+  { server: { subscriptions } }: OpenedWebhooks,
+  { log }: Start,
+): Accounts => ({
+  ...accounts,
+  async erase(accountId, origin) {
+    await accounts.erase(accountId, origin)
+    try {
+      await subscriptions.removeErased(accountId)
+    } catch (error) {
+      // The account is erased in any case, and the work in the background goes on with it.
+      log.warn({ err: error, accountId }, 'webhooks of an erased account are removed later')
+    }
+  },
+})
+
+/** Replays of the log: on a thread of their own over a file of this machine, else in time slices of this thread. */
+function openReplays({
+  settings,
+  platform: { store, directory },
+  projector,
+  shutdown,
+}: SharedParts): ReplaySource {
+  if (settings.EVENTSTORE_URL !== undefined) {
+    // Between two slices calls have the thread for as long as the slice took, so that they have half of it at least.
+    const turns = createTurns({ turnMs: LIMITS.sharedTurnMs, restMs: Math.ceil, time: PROCESS_TIME })
+    return replaysOnThisThread(withVerdictStreams(store, projector), turns)
+  }
+  const worker = new ReplayWorker({ file: logFile(directory) })
+  shutdown.onClose(() => worker.close())
+  return worker.replay
+}

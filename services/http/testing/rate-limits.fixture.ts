@@ -1,0 +1,16 @@
+import type { RateLimits } from '../rate-limits.ts'
+
+/** Limits of a hundred requests a second for all together, on a clock of the test. */
+export function rateLimitsOn(now: () => number): RateLimits {
+  const limit = 100
+  let [count, endsAt] = [0, Number.NEGATIVE_INFINITY]
+  return {
+    async take() {
+      if (now() >= endsAt) [count, endsAt] = [0, now() + 1_000]
+      count += 1
+      const remaining = Math.max(0, limit - count)
+      const state = { policy: 'address', limit, remaining, resetsInMs: endsAt - now() } as const
+      return { isAdmitted: count <= limit, states: [state] }
+    },
+  }
+}
