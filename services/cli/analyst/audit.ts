@@ -11,7 +11,6 @@ import {
   MOST_PROOF_BYTES,
   parseVkey,
   readBoundedFile,
-  serviceSource,
   type Verifier,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
@@ -19,7 +18,7 @@ import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine } from '../kit/progress-line.ts'
-import { auditTools } from './audit-tools.ts'
+import { auditTools, serviceSource } from './audit-tools.ts'
 
 /** Verifier keys as an operator publishes them. */
 export const VKEY_FLAG = {
