@@ -42,10 +42,11 @@ export const auditTools = (source: LogSource, barsOf = barsFrom(source)): AuditT
     const rows: JsonObject[] = []
     const readPage = async (after: string | undefined) => {
       const query = new URLSearchParams({ group_by: grouping, ...(after !== undefined && { after }) })
-      return (await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)) ?? NO_PAGE
+      const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
+      return page ?? { rows: undefined, next: null }
     }
     for await (const page of pagesOf('the track record', readPage, MOST_PAGES)) {
-      if (!('rows' in page)) return undefined
+      if (page.rows === undefined) return undefined
       rows.push(...page.rows)
     }
     return rows
@@ -61,18 +62,14 @@ export const auditTools = (source: LogSource, barsOf = barsFrom(source)): AuditT
   },
 })
 
-const NO_PAGE = { bars: undefined, next: null } as const
-
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
-  async ({ exchange, coin, timeframe }, from, to) => {
+  async (series, from, to) => {
     const bars: Candle[] = []
-    const readPage = async (begin: number) => {
-      const query = new URLSearchParams({ exchange, coin, timeframe, from: `${begin}`, to: `${to}` })
-      return (await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)) ?? NO_PAGE
-    }
-    for await (const page of barPages(timeframe, { from, to }, readPage)) {
-      if (page.bars === undefined) return undefined
+    const ask = (query: Readonly<Record<string, string>>) =>
+      answerAt(source, `api/bars?${new URLSearchParams(query).toString()}`, barsAnswerSchema)
+    for await (const page of barPages(series, { from, to }, ask)) {
+      if (page === undefined) return undefined
       bars.push(...page.bars)
     }
     return bars
