@@ -36,6 +36,9 @@ export const DESCRIPTION =
 
 const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
 
+/** Made once: writing them takes milliseconds. */
+const schemas = new Map(listedTools().map(({ name, inputSchema }) => [name, inputSchema]))
+
 /**
  * The manifest of what can be paid for at this origin, projected from the very offers that a request without payment
  * is answered with; those stay what counts. Tools are listed twice: they are paid for over HTTP and inside MCP.
@@ -43,7 +46,6 @@ const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-
  * @param since when this process began to make these offers, Unix milliseconds
  */
 function x402Manifest({ tools, plans }: PaidCalls, url: string, since: number): JsonObject {
-  const schemas = new Map(listedTools().map(({ name, inputSchema }) => [name, inputSchema]))
   const outcomes = [
     ...(Object.keys(TOOLS) as ToolName[]).map((tool) => [tool, tools.offer(tool)] as const),
     ...(['starter', 'pro'] as const).map((tier) => [`plans/${tier}`, plans.offer(tier)] as const),

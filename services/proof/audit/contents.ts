@@ -12,7 +12,7 @@ import {
   WINDOW_BARS,
 } from '../../../contracts/verdict.ts'
 import type { Findings, Fraud } from './finding.ts'
-import { type AuditedSeries, racedOf } from './outcomes.ts'
+import type { AuditedSeries, OutcomeTable } from './outcomes.ts'
 import type { LogEntry } from './read-log.ts'
 
 interface SeriesState extends AuditedSeries {
@@ -40,6 +40,7 @@ const nameOf = (series: Series, barClose: number): string => `${seriesName(serie
 /** Compares the contents of a log with one another, in the order of its entries. */
 export class LogContents {
   readonly #findings: Findings
+  readonly #table: OutcomeTable
   readonly #earlier: { readonly size: number; readonly at: number } | undefined
   readonly #states = new Map<string, SeriesState>()
   /** Hashes of announced model files, by model version. */
@@ -57,8 +58,13 @@ export class LogContents {
   #index = 0
 
   /** @param earlier an audit of the same log, by the clock of the auditor */
-  constructor(findings: Findings, earlier: { readonly size: number; readonly at: number } | undefined) {
+  constructor(
+    findings: Findings,
+    table: OutcomeTable,
+    earlier: { readonly size: number; readonly at: number } | undefined,
+  ) {
     this.#findings = findings
+    this.#table = table
     this.#earlier = earlier
   }
 
@@ -202,7 +208,7 @@ export class LogContents {
     const repeated = repeatedText(outcome)
     if (verdict?.repeated !== repeated)
       return add(`${name} says ${repeated} of its verdict, which says ${verdict?.repeated}`)
-    outcomes.push(racedOf(this.#index, outcome))
+    outcomes.push(this.#table.add(this.#index, outcome))
     // It was labelled when the window had closed.
     if (!outcome.recordedLate) this.#horizon = Math.max(this.#horizon, outcome.validUntil)
   }

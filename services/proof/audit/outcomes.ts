@@ -1,7 +1,7 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
+import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
@@ -9,14 +9,46 @@ import type { Findings } from './finding.ts'
 
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 const ENDING = [...DECISION, 'highest', 'lowest', 'closePrice'] as const
+const NUMBERS = [
+  'barClose',
+  'validUntil',
+  'barrier',
+  'entryPrice',
+  'exitPrice',
+  'decidedAt',
+  'highest',
+  'lowest',
+  'closePrice',
+] as const
 
-const RACED = ['barClose', 'validUntil', 'barrier', ...ENDING] as const
+/** The start and the end of a race, with the index of its entry. */
+type Raced = Pick<Outcome, (typeof NUMBERS)[number] | 'race'> & { readonly index: number }
 
-/** The start and the end of a race, with the index of its entry: what is held of an outcome until its bars are read. */
-type Raced = Pick<Outcome, (typeof RACED)[number]> & { readonly index: number }
+const WIDTH = 2 + NUMBERS.length
 
-export const racedOf = (index: number, outcome: Outcome): Raced =>
-  ({ index, ...Object.fromEntries(RACED.map((field) => [field, outcome[field]])) }) as Raced
+/** Outcomes until their bars are read: outside of the heap, which would grow to four times of what it holds. */
+export class OutcomeTable {
+  readonly #numbers: Float64Array
+  #rows = 0
+
+  /** @param size entries of the log; memory is taken for its outcomes only */
+  constructor(size: number) {
+    this.#numbers = new Float64Array(size * WIDTH)
+  }
+
+  /** @returns the row of an outcome */
+  add(index: number, outcome: Outcome): number {
+    const numbers = NUMBERS.map((name) => outcome[name] ?? Number.NaN)
+    this.#numbers.set([index, RACE_OUTCOMES.indexOf(outcome.race), ...numbers], this.#rows * WIDTH)
+    return this.#rows++
+  }
+
+  at(row: number): Raced {
+    const [index, race = 0, ...numbers] = this.#numbers.subarray(row * WIDTH, (row + 1) * WIDTH)
+    const fields = numbers.map((number, at) => [NUMBERS[at], Number.isNaN(number) ? null : number])
+    return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
+  }
+}
 
 /** A series as its entries describe it. */
 export interface AuditedSeries {
@@ -25,7 +57,8 @@ export interface AuditedSeries {
   covered: number
   /** Closes of the first and the last bar of each gap between verdicts. */
   readonly gaps: (readonly [from: number, to: number])[]
-  readonly outcomes: Raced[]
+  /** Rows of its outcomes in the table, oldest first. */
+  readonly outcomes: number[]
 }
 
 /** Functions of other domains that the check of outcomes calls. */
@@ -48,6 +81,7 @@ export type OutcomeCounts = Record<'same' | 'wrong' | 'without' | 'lacking', num
 /** Computes the outcomes of a series again from the bars of today. */
 export async function checkOutcomes(
   about: AuditedSeries,
+  table: OutcomeTable,
   { barsOf, raceOf }: RaceTools,
   findings: Findings,
   counts: OutcomeCounts,
@@ -55,12 +89,13 @@ export async function checkOutcomes(
   const { series, outcomes } = about
   const [oldest, newest] = [outcomes[0], outcomes.at(-1)]
   if (oldest === undefined || newest === undefined) return
-  const bars = await barsOf(series, oldest.barClose, newest.validUntil)
+  const bars = await barsOf(series, table.at(oldest).barClose, table.at(newest).validUntil)
   if (bars === undefined) return void (counts.without += outcomes.length)
   const opens = (at: number): number => bars[at]?.openTime ?? Number.POSITIVE_INFINITY
   const barMs = timeframeMs(series.timeframe)
   let first = 0
-  for (const outcome of outcomes) {
+  for (const row of outcomes) {
+    const outcome = table.at(row)
     const { index, barClose, validUntil } = outcome
     while (opens(first) < barClose) first += 1
     let end = first
