@@ -110,7 +110,7 @@ const settingsCheck = (flags: Parameters<typeof settingsOf>[0]): Check => ({
 
 type Input = CommandInput<typeof FLAGS>
 
-/** What an installation consists of, as the checks see it. */
+/** The parts of an installation that checks look at. */
 async function installationOf(settings: Settings, { flags, texts, now, signal }: Input) {
   const directory = join(settings.DATA_DIR, settings.MARKET)
   const socketPath = await findOwnerSocket(directory)
