@@ -55,6 +55,8 @@ export interface ServiceAddress {
   /** Through the owner's socket instead of the host of the address. */
   readonly socketPath?: string
   readonly token?: string | undefined
+  /** For a check: one try, with so long for its answer. */
+  readonly onceWithinMs?: number
   /** Called before each wait for a service that is busy or has gone away. */
   readonly onWait?: (why: string, waitMs: number) => void
 }
@@ -79,6 +81,7 @@ export function openService(
     socketPath,
     name = socketPath ?? url,
     token,
+    onceWithinMs,
     onWait = () => undefined,
   }: ServiceAddress,
   signal: AbortSignal,
@@ -92,8 +95,8 @@ export function openService(
       fetch: ((to: string, init: object) =>
         fetchOver(to, { ...init, dispatcher })) as unknown as typeof fetch,
     }),
-    tries: TRIES,
-    timeoutMs: ANSWER_MS,
+    tries: onceWithinMs === undefined ? TRIES : 1,
+    timeoutMs: onceWithinMs ?? ANSWER_MS,
     onRetry: onWait,
   })
   const where = socketPath ?? url

@@ -68,3 +68,18 @@ test('a node of another chain, and one that does not answer, are faults', async 
   }
   expect(await chainAt(9)).toMatch(/^fault {2}chain +127\.0\.0\.1:9: (?!.*key)/m)
 })
+
+test('a server that never answers is a fault within seconds', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  try {
+    const data = join(folder, 'none')
+    const examined = await runSignal('doctor', '--data-dir', data, '--server', `http://127.0.0.1:${port}`)
+    expect(examined.out).toMatch(/^fault {2}server +http:.* does not answer/m)
+    expect(examined.code).toBe(14)
+  } finally {
+    silent.closeAllConnections()
+    silent.close()
+  }
+})

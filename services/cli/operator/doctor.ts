@@ -119,8 +119,8 @@ async function installationOf(settings: Settings, { flags, texts, now, signal }:
     directory,
     file: join(directory, 'events.db'),
     /** The service that runs on the folder. */
-    own: socketPath && openService({ socketPath }, signal),
-    server: flags.server && openService({ url: flags.server }, signal),
+    own: socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal),
+    server: flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal),
     isWholeLog: flags.log,
     /** Flags that the commands of a next step need too. */
     again: flagsAgain(texts, ['data-dir', 'market']),
