@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
@@ -90,7 +92,7 @@ describe('the program', () => {
     expect(mistake.err).toMatch(/^error config_invalid: There is no flag --colour\.[^\n]*\n[^\n]+\n$/)
     expect([unreachable.code, unreachable.err]).toEqual([
       14,
-      expect.stringMatching(/^error server_unreachable: http:\/\/127.0.0.1:1 /),
+      expect.stringMatching(/^error server_unreachable: http:\/\/127.0.0.1:1 /m),
     ])
   })
 })
@@ -155,7 +157,7 @@ describe('beside a running service, and after it', () => {
       ['csv', 'csv'],
       ['parquet', 'parquet'],
     ] as const) {
-      const { code, out, err } = await signal(['export', '--data-dir', data, '--out', file(ending), '--json'])
+      const { code, out, err } = await signal(['replay', '--data-dir', data, '--out', file(ending), '--json'])
       expect([code, JSON.parse(out)]).toEqual([
         0,
         {
@@ -177,7 +179,7 @@ describe('beside a running service, and after it', () => {
 
   test('a file that cannot be written is named, and nothing is left', async () => {
     const file = join(directory, 'nowhere', 'x.csv')
-    const { code, err } = await signal(['export', '--data-dir', data, '--out', file])
+    const { code, err } = await signal(['replay', '--data-dir', data, '--out', file])
     expect([code, err]).toEqual([2, expect.stringContaining(`--out ${file} cannot be written`)])
     expect(readdirSync(directory)).toEqual([])
   })
@@ -208,6 +210,15 @@ describe('beside a running service, and after it', () => {
     expect(shown.out).toMatch(/^hash {6}[0-9a-f]{64} fits$/m)
     expect(JSON.parse(whole.out)).toMatchObject({ verdict_id: first?.verdict_id, outcome: null })
     expect([unknown.code, unknown.err]).toEqual([13, expect.stringMatching(/^error verdict_unknown: /)])
+
+    // A verdict that does not fit its hash is a false proof, and no fault of the program.
+    const changed = whole.out.replace(/"price":/, '"price":1')
+    const liar = createServer((_, response) => void response.end(changed)).listen(0, '127.0.0.1')
+    await once(liar, 'listening')
+    const lie = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`
+    const caught = await signal(['verify', first?.verdict_id ?? '', '--server', lie])
+    liar.close()
+    expect([caught.code, caught.err]).toEqual([17, expect.stringContaining('does not fit its hash')])
   })
 
   test('follows until Ctrl-C, from the beginning when asked', async () => {

@@ -3,16 +3,7 @@ import { type Command, operandShown } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-/** The help of a command, written by `npm run docs`, so that no command is loaded for it. */
-export const helpEntry = (command: Command) => ({
-  name: command.name,
-  summary: command.summary,
-  help: helpOf(command),
-})
-
-export type HelpEntry = ReturnType<typeof helpEntry>
-
-export function generalHelp(commands: readonly HelpEntry[]): string {
+export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [
     `Usage: ${PROGRAM} <command> [flags]`,

@@ -22,9 +22,9 @@ describe('help', () => {
   })
 
   test('names the flags of a command, also where others are wrong', async () => {
-    const { code, out } = await run(['help', 'export'])
+    const { code, out } = await run(['help', 'replay'])
     expect([code, out]).toEqual([0, expect.stringContaining('--out …')])
-    expect((await run(['export', '--nonsense', '--help'])).out).toBe(out)
+    expect((await run(['replay', '--nonsense', '--help'])).out).toBe(out)
   })
 })
 
@@ -35,23 +35,22 @@ test('--version writes the release', async () => {
 
 describe('a mistake', () => {
   test.each([
-    [['repaly'], 'There is no command "repaly". Did you mean replay? Commands: help, ask, replay, export'],
+    [['repaly'], 'There is no command "repaly". Did you mean replay? Commands: ask, keys create'],
     [['help', 'repaly'], 'There is no command "repaly"'],
     [['replay', '--colour', 'red'], 'There is no flag --colour. See: npm run -s signal -- help replay'],
     [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
     [['replay', '--coin', 'b$c'], '--coin is "b$c"'],
     [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coins and --coin are the same flag'],
     [['replay', '--limit', '0'], '--limit is "0"'],
-    [['replay', '--format', 'parquet'], '--format is "parquet"'],
+    [['replay', '--format', 'parquet'], '--format parquet needs a file'],
     [['replay', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before to'],
     [['replay', '--from', '2025-01-02T00:00'], 'has no zone: add Z, as in 2025-01-02T00:00Z'],
-    [['export', '--out', 'v.csv', '--as-of', '2025-01-02T00:00'], 'has no zone: add Z'],
+    [['replay', '--out', 'v.csv', '--as-of', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['backtest', '--data', '.', '--to', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
     [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
     [['replay', '--data-dir', 'nowhere/at/all'], 'no service runs on nowhere/at/all/simulated'],
-    [['export'], '--out is missing. For example: --out verdicts.parquet'],
-    [['export', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],
+    [['replay', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],
     [['backtest'], 'MARKET_DATA (--data) names no folder'],
     [['backtest', '--data', '.', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before'],
     [['verify'], 'verify takes <verdict_id_or_proof>'],

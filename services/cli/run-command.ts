@@ -3,11 +3,10 @@ import { nearestName } from '../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
-import { loadCommand } from './commands.ts'
-import HELP from './help.json' with { type: 'json' }
-import { generalHelp, type HelpEntry } from './help.ts'
+import { loadCommands } from './commands.ts'
+import { generalHelp, helpOf } from './help.ts'
 import { type Command, type CommandContext, operandShown } from './kit/command.ts'
-import { visibleStream } from './kit/visible-text.ts'
+import { visibleStream } from './kit/output.ts'
 
 /** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
@@ -26,72 +25,52 @@ export async function runCommand(args: readonly string[], given: CommandContext)
   } catch (error) {
     if (context.signal.aborted) return INTERRUPTED
     // The reader of the output has enough: `replay | head`.
-    if (isBrokenPipe(error)) return 0
+    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 0
     return explainFailure(error, context.stderr)
   }
 }
 
 async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
-  const [name = 'help', ...rest] = args
-  if (['help', '--help', '-h'].includes(name)) {
-    context.stdout.write(rest.length === 0 ? generalHelp(HELP) : commandIn(rest).command.help)
+  const write = (text: string): number => {
+    context.stdout.write(text)
     return 0
   }
+  const [name = 'help', ...rest] = args
+  const isHelp = ['help', '--help', '-h'].includes(name)
+  if (isHelp && rest.length === 0) return write(generalHelp(await loadCommands()))
   if (name === '--version') {
     const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-    const { version } = JSON.parse(file) as { readonly version: string }
-    context.stdout.write(`${version}\n`)
-    return 0
+    return write(`${(JSON.parse(file) as { readonly version: string }).version}\n`)
   }
-  const { command: found, args: given } = commandIn(args)
-  if (given.includes('--help') || given.includes('-h')) {
-    context.stdout.write(found.help)
-    return 0
-  }
-  const command = await loadCommand(found.name)
-  const read = readCommandLine(command, given, context.environment)
-  return (await command.run({ ...context, ...read })) ?? 0
+  const words = isHelp ? rest : args
+  const commands = await loadCommands(words[0])
+  const { command, args: flags } = findCommand(commands, words) ?? unknownCommand(commands, words)
+  if (isHelp || flags.includes('--help') || flags.includes('-h')) return write(helpOf(command))
+  return (await command.run({ ...context, ...readCommandLine(command, flags, context.environment) })) ?? 0
 }
 
-function commandIn(args: readonly string[]): FoundCommand<HelpEntry> {
-  const found = findCommand(HELP, args)
-  if (found !== undefined) return found
-  const [name = ''] = args
-  const ofName = HELP.filter((one) => one.name.startsWith(`${name} `))
-  const commands = ofName.length === 0 ? HELP : ofName
-  const asked = ofName.length === 0 ? name : args.slice(0, 2).join(' ')
-  const names = [...(ofName.length === 0 ? ['help'] : []), ...commands.map((one) => one.name)]
-  const meant = nearestName(
-    asked,
-    commands.map((one) => one.name),
-  )
+function unknownCommand(commands: readonly Command[], [first = '', second = '']: readonly string[]): never {
+  const group = commands.filter(({ name }) => name.startsWith(`${first} `))
+  const asked = group.length === 0 ? first : `${first} ${second}`.trim()
+  const names = (group.length === 0 ? commands : group).map(({ name }) => name)
+  const meant = nearestName(asked, names)
   throw new ServiceError('config_invalid', {
     message: `There is no command ${JSON.stringify(asked)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Commands: ${names.join(', ')}.`,
     nextStep: 'See: npm run -s signal -- help',
   })
 }
 
-const isBrokenPipe = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EPIPE'
-
-interface FoundCommand<Named> {
-  readonly command: Named
-  readonly args: readonly string[]
-}
-
 /**
  * The command that a line begins with: some names are one word, `replay`, some two, `keys create`.
  *
- * @returns undefined where there is none
+ * @returns undefined if there is none
  */
-export function findCommand<Named extends Pick<Command, 'name'>>(
-  commands: readonly Named[],
-  [first = '', second, ...rest]: readonly string[],
-): FoundCommand<Named> | undefined {
-  const two = commands.find(({ name }) => name === `${first} ${second}`)
-  if (two !== undefined) return { command: two, args: rest }
-  const command = commands.find(({ name }) => name === first)
-  return command && { command, args: second === undefined ? [] : [second, ...rest] }
+export function findCommand(commands: readonly Command[], words: readonly string[]) {
+  for (const length of [2, 1]) {
+    const command = commands.find(({ name }) => name === words.slice(0, length).join(' '))
+    if (command !== undefined) return { command, args: words.slice(length) }
+  }
+  return undefined
 }
 
 /**
@@ -104,13 +83,12 @@ export function readCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ReadFlags {
-  const names = Object.keys(flags)
-  const all = names.length === 0 ? `${name} has no flags.` : `See: npm run -s signal -- help ${name}`
-  const read = readFlags(flags, args, environment, all)
+  const hint = `See: npm run -s signal -- help ${name}`
+  const read = readFlags(flags, args, environment, hint)
   const least = operands.filter((operand) => !operand.endsWith('?')).length
   if (read.operands.length >= least && read.operands.length <= operands.length) return read
   const wanted = operands.map(operandShown).join(' ')
   throw new ServiceError('config_invalid', {
-    message: `${name} takes ${wanted === '' ? 'flags only' : wanted}, not ${JSON.stringify(read.operands.join(' '))}. ${all}`,
+    message: `${name} takes ${wanted === '' ? 'flags only' : wanted}, not ${JSON.stringify(read.operands.join(' '))}. ${hint}`,
   })
 }

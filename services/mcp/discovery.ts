@@ -16,7 +16,7 @@ import { SERVER_NAME, SERVER_TITLE } from './protocol.ts'
 import { ALL_TOOL_NAMES, listedTools, TOOL_GROUPS } from './tools.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */
-export interface SentOffer {
+interface SentOffer {
   readonly resource: JsonObject & { readonly url: string }
   readonly accepts: readonly JsonObject[]
   readonly extensions?: {
@@ -36,37 +36,41 @@ export const DESCRIPTION =
 
 const SERVER_JSON_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'
 
+/** Made once: writing them takes milliseconds. */
+const schemas = new Map(listedTools().map(({ name, inputSchema }) => [name, inputSchema]))
+
 /**
  * The manifest of what can be paid for at this origin, projected from the very offers that a request without payment
  * is answered with; those stay what counts. Tools are listed twice: they are paid for over HTTP and inside MCP.
  *
  * @param since when this process began to make these offers, Unix milliseconds
  */
-export function x402Manifest(
-  offers: ReadonlyMap<Product, SentOffer>,
-  { url, since }: { readonly url: string; readonly since: number },
-): JsonObject {
-  const payable = [...offers].filter(([, { accepts }]) => accepts.length > 0)
-  const schemas = new Map(listedTools().map(({ name, inputSchema }) => [name, inputSchema]))
-  const items = payable.map(([product, { resource, accepts, extensions }]) => ({
-    resource,
-    type: 'http',
-    accepts,
-    input: {
-      method: 'POST',
-      routeTemplate: new URL(resource.url).pathname,
-      bodyType: 'json',
-      ...(schemas.has(product) && { body: schemas.get(product) }),
-    },
-    output: { mimeType: 'application/json', example: extensions?.bazaar?.info?.output?.example ?? null },
-  }))
-  const tools = payable.flatMap(([product, { resource, accepts }]) => {
-    const inputSchema = schemas.get(product)
+function x402Manifest({ tools, plans }: PaidCalls, url: string, since: number): JsonObject {
+  const outcomes = [
+    ...(Object.keys(TOOLS) as ToolName[]).map((tool) => [tool, tools.offer(tool)] as const),
+    ...(['starter', 'pro'] as const).map((tier) => [`plans/${tier}`, plans.offer(tier)] as const),
+  ]
+  const payable = outcomes
+    .map(([product, outcome]) => ({ ...sentOfferOf(outcome), schema: schemas.get(product), product }))
+    .filter(({ accepts }) => accepts.length > 0)
+  const overHttp = payable.map(({ resource, accepts, extensions, schema }) => {
+    const routeTemplate = new URL(resource.url).pathname
+    const input = { method: 'POST', routeTemplate, bodyType: 'json', ...(schema && { body: schema }) }
+    const example = extensions?.bazaar?.info?.output?.example ?? null
+    return { resource, type: 'http', accepts, input, output: { mimeType: 'application/json', example } }
+  })
+  const overMcp = payable.flatMap(({ resource, accepts, schema: inputSchema, product: toolName }) => {
     if (inputSchema === undefined) return []
-    const input = { toolName: product, inputSchema, transport: 'streamable-http' }
+    const input = { toolName, inputSchema, transport: 'streamable-http' }
     return [{ resource: { ...resource, url: `${url}/mcp` }, type: 'mcp', accepts, input }]
   })
-  return { x402Version: 2, lastUpdated: Math.floor(since / 1_000), items: [...items, ...tools] as Json[] }
+  return { x402Version: 2, lastUpdated: Math.floor(since / 1_000), items: [...overHttp, ...overMcp] }
+}
+
+/** The offer as it is sent to a caller without a payment. */
+function sentOfferOf(outcome: PaidOutcome): SentOffer {
+  assert(outcome.kind === 'offer', 'a request without a payment is answered with an offer')
+  return JSON.parse(Buffer.from(outcome.offer.header, 'base64').toString()) as SentOffer
 }
 
 /** The host of an address in reverse: the owner of the domain may use the name. @example reverseName('https://a.example') === 'example.a/signal-service' */
@@ -169,7 +173,6 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
     version,
     url: (publicUrl() || DOCUMENTED_ADDRESS).replace(/\/+$/, ''),
   })
-  const json = (body: JsonObject): string => JSON.stringify(body)
   const serve = (path: string, id: string, summary: string, make: () => string | Promise<string>): void => {
     const type = path.endsWith('.txt') ? 'text/plain' : 'application/json'
     const body = type === 'text/plain' ? z.string() : anyObject
@@ -180,28 +183,14 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
   }
   if (paid !== undefined)
     serve('/.well-known/x402.json', 'paidResources', 'The paid products, for agents and indexers', () =>
-      json(x402Manifest(offersOf(paid), { since: options.since, url: described().url })),
+      JSON.stringify(x402Manifest(paid, described().url, options.since)),
     )
   if (hasMcp)
     serve('/server.json', 'registryEntry', 'This server as the MCP registry lists it', () =>
-      json(serverJson(described())),
+      JSON.stringify(serverJson(described())),
     )
   if (pages !== undefined)
     serve('/llms.txt', 'llms', 'The service in one page of Markdown, for language models', async () =>
       llmsText(await pages(), described()),
     )
-}
-
-/** The offers as they are sent to who brings no payment, decoded. */
-function offersOf({ tools, plans }: PaidCalls): ReadonlyMap<Product, SentOffer> {
-  const ofTools = (Object.keys(TOOLS) as ToolName[]).map((tool) => [tool, tools.offer(tool)] as const)
-  const ofPlans = (['starter', 'pro'] as const).map((tier) => [`plans/${tier}`, plans.offer(tier)] as const)
-  return new Map<Product, SentOffer>(
-    [...ofTools, ...ofPlans].map(([name, outcome]) => [name, decoded(outcome)]),
-  )
-}
-
-function decoded(outcome: PaidOutcome): SentOffer {
-  assert(outcome.kind === 'offer', 'a request without a payment is answered with an offer')
-  return JSON.parse(Buffer.from(outcome.offer.header, 'base64').toString()) as SentOffer
 }

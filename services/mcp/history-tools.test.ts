@@ -3,12 +3,11 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../contracts/json.ts'
 import { regimeHistory } from '../http/routes/history.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
-import type { HistoryTools } from './tools.ts'
-import { type ListedTool, listedTools } from './tools.ts'
+import { type FreeToolSources, type ListedTool, listedTools } from './tools.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 const asked: unknown[] = []
-const history: HistoryTools = {
+const history: NonNullable<FreeToolSources['history']> = {
   regimeShifts(query) {
     asked.push(query)
     const about = { ...SERIES, bar_close: '2026-01-01T00:00:00.000Z', confidence: 12 }

@@ -10,7 +10,7 @@ import {
   SEARCH_ANSWER,
 } from '../http/testing/knowledge-service.fixture.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
-import { knowledgeTools, type ListedTool, listedTools } from './tools.ts'
+import { freeTools, type ListedTool, listedTools } from './tools.ts'
 
 const fake = fakeKnowledgeService()
 const NAMES = [...Object.keys(TOOLS), ...Object.keys(KNOWLEDGE_TOOLS)]
@@ -127,7 +127,9 @@ test('without search and chat they are neither listed nor known', async () => {
 test('their schemas admit their answers and refusals, and no half ones', async () => {
   const isValid = async (schema: object, value: unknown): Promise<boolean> =>
     !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))
-  const [search, chat] = listedTools(knowledgeTools(fake.service)).slice(4)
+  const sources = { exchanges: () => [] }
+  const free = freeTools({ knowledge: fake.service, checkKey: async () => 'ok', sources })
+  const [search, chat] = listedTools(free).slice(4)
   for (const [tool, answer] of [
     [search, SEARCH_ANSWER],
     [chat, CHAT_ANSWER],

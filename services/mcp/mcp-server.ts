@@ -7,67 +7,16 @@ import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
 import { errorBody, retryLater, toServiceError } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
-import type { WebhookService } from '../http/webhook-service.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
-import type { KnowledgeService } from '../tool-calls/index.ts'
-import {
-  type Caller,
-  callTool,
-  keyFault,
-  PAYMENT_EXTENSION,
-  paymentLines,
-  type ToolPaths,
-  toolAnswerBytes,
-} from './call-tool.ts'
-import {
-  idOf,
-  isJsonObject,
-  type RequestId,
-  RpcFault,
-  readMessage,
-  rpcErrorText,
-  rpcResultText,
-} from './jsonrpc.ts'
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  createProtocol,
-  type McpExtension,
-  type RpcRequest,
-  readRequest,
-} from './protocol.ts'
+import { type Caller, callTool, keyFault, type ToolPaths, toolAnswerBytes } from './call-tool.ts'
+import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
+import { createProtocol, type McpExtension, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
 import { type BearerOptions, checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
-import {
-  type FreeTools,
-  type HistoryTools,
-  historyTools,
-  knowledgeTools,
-  listedTools,
-  webhookTools,
-} from './tools.ts'
-
-/** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
-function answerTransportFailure(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
-  const refusal = toServiceError(error)
-  const { status } = ERRORS[refusal.code]
-  if (status >= 500 && refusal.code !== 'shutting_down') {
-    request.log.error({ err: error, request_id: request.id }, 'request failed')
-  }
-  const { message, ...data } = errorBody(refusal, request.id)
-  retryLater(reply, refusal)
-  const code = refusal.code === 'internal_error' ? 'internalError' : 'transport'
-  return refuse(reply, new RpcFault(code, message, { status, data }))
-}
+import { type FreeToolSources, freeTools, listedTools } from './tools.ts'
 
 /** The tools of a part that is left out are not listed. */
-export interface McpServerOptions extends Omit<ToolPaths, 'free'> {
-  readonly knowledge?: KnowledgeService | undefined
-  readonly history?: HistoryTools | undefined
-  readonly webhooks?: WebhookService | undefined
+export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSources {
   readonly sources: McpResourceSources
   readonly payment?: McpResourceSources['payment']
   /** Network address of the caller, as trusted proxies tell it. */
@@ -76,28 +25,6 @@ export interface McpServerOptions extends Omit<ToolPaths, 'free'> {
   /** Checks access tokens of programs; without it no token is accepted. */
   readonly bearer?: BearerOptions | undefined
   readonly extension?: McpExtension | undefined
-}
-
-/** The dependencies that answer one message. */
-interface Edge extends McpServerOptions, ToolPaths {
-  readonly protocol: ReturnType<typeof createProtocol>
-  /** Aborted when nobody waits for the answer any more. */
-  readonly untilGone: (reply: FastifyReply) => AbortSignal
-}
-
-function createEdge(options: McpServerOptions, untilGone: Edge['untilGone']): Edge {
-  const { paid, checkKey, knowledge, history, webhooks, sources, payment, extension } = options
-  const free = new Map([
-    ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
-    ...(history === undefined ? [] : historyTools(history, checkKey, sources.exchanges)),
-    ...(webhooks === undefined ? [] : webhookTools(webhooks)),
-  ])
-  const tools = listedTools(free)
-  const names = tools.map(({ name }) => name)
-  const resources = mcpResources({ ...sources, payment }, names)
-  const isPaid = paid !== undefined
-  const protocol = createProtocol({ version: sources.version, isPaid, tools, resources, extension })
-  return { ...options, free, protocol, untilGone }
 }
 
 const envelope = z.object({
@@ -117,14 +44,10 @@ const MCP = {
       .describe(
         'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again',
       ),
-    'MCP-Protocol-Version': z.string().optional().describe('The revision of the protocol'),
   }),
   body: envelope
-    .extend({
-      id: envelope.shape.id.optional().describe('Left out, the message is a notification'),
-      method: z.string().describe('`tools/call`, `tools/list`, `initialize`, `resources/read` and so on'),
-      params: anyObject.optional(),
-    })
+    .partial({ id: true })
+    .extend({ method: z.string(), params: anyObject.optional() })
     .meta({
       examples: [
         {
@@ -154,124 +77,128 @@ const PREFLIGHT_HEADERS = {
  * before it. No sessions; answers are JSON.
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const edge = createEdge(options, createWaits(app))
+  const { guard, bearer, sources, payment, extension } = options
+  const free = freeTools(options)
+  const tools = listedTools(free)
+  const names = tools.map(({ name }) => name)
+  const protocol = createProtocol({
+    version: sources.version,
+    isPaid: options.paid !== undefined,
+    tools,
+    resources: mcpResources({ ...sources, payment }, names),
+    extension,
+  })
+  const untilGone = createWaits(app)
+
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
   app.setErrorHandler(answerTransportFailure)
-  app.addHook('onRequest', (request, reply, done) => {
-    const { host, origin } = request.headers
-    const refusal = refusalOf(options.guard, host, origin)
-    if (refusal !== undefined) {
-      refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
-      return
-    }
-    if (origin !== undefined && options.guard.origins.includes(origin)) {
+  app.addHook('onRequest', async ({ headers: { host, origin } }, reply) => {
+    const refusal = refusalOf(guard, host, origin)
+    if (refusal !== undefined) return refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
+    if (origin !== undefined && guard.origins.includes(origin))
       reply.headers({
         'access-control-allow-origin': origin,
         'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
         vary: 'origin',
       })
-    }
-    done()
+    return undefined
   })
-  app.post(
-    '/mcp',
-    { bodyLimit: LIMITS.requestBodyBytes, schema: MCP, validatorCompiler: unchecked },
-    (request, reply) => answer(edge, request, reply),
-  )
-  refuseOtherMethods(app, edge.free)
+
+  async function answer(
+    rpc: RpcRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { id, era, method, params } = rpc
+    const caller = callerOf(rpc, request, options.addressOf(request), () => untilGone(reply))
+    if (method !== 'tools/call' || extension?.tools.some(({ name }) => name === params.name)) {
+      const { authorization } = request.headers
+      // A call of a tool checks its key itself.
+      const check = authorization === undefined ? 'ok' : await options.checkKey(authorization)
+      if (check !== 'ok') throw keyFault(check, request.id)
+      const result = await protocol.answer(rpc, caller)
+      if (typeof result !== 'string') return reply.type('text/event-stream').send(result)
+      return send(reply, rpcResultText(id, result))
+    }
+    const outcome = await callTool({ ...options, free }, caller, rpc)
+    if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
+    return send(reply, toolAnswerBytes(id, outcome, protocol.tail[era], takesOffers(rpc)))
+  }
+
+  const route = { bodyLimit: LIMITS.requestBodyBytes, schema: MCP, validatorCompiler: unchecked }
+  app.post('/mcp', route, async (request, reply) => {
+    let id: RequestId | null = null
+    try {
+      if (!acceptsJson(request)) {
+        const why = 'Not Acceptable: answers are JSON; accept application/json'
+        throw new RpcFault('transport', why, { status: 406 })
+      }
+      const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
+      if (message instanceof RpcFault) throw message
+      id = idOf(message)
+      if (bearer !== undefined) await checkBearer(bearer, request, message)
+      const rpc = readRequest(request.headers, message)
+      return rpc === undefined ? await reply.code(202).send() : await answer(rpc, request, reply)
+    } catch (error) {
+      if (error instanceof RpcFault) return refuse(reply, error, id)
+      throw error
+    }
+  })
+
+  refuseOtherMethods(app, free.has('search_knowledge'))
 }
 
 /**
  * There is neither a stream to open with GET nor a session to end with DELETE. A browser is led to the page that says
- * how to connect.
+ * how to connect, if it is served.
  */
-function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
+const refuseOtherMethods = (app: FastifyInstance, isDocumented: boolean): FastifyInstance =>
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
     async handler(request, reply) {
       const { method } = request
-      // The documentation is served if it can be searched.
-      if (method === 'GET' && acceptsHtmlFirst(request) && free.has('search_knowledge'))
+      if (method === 'GET' && acceptsHtmlFirst(request) && isDocumented)
         return reply.redirect('/docs/mcp', 303)
-      if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
+      if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin'))
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()
-      }
       const message = `Method Not Allowed: ${method}; send JSON-RPC messages with POST, as /docs/mcp shows`
       return refuse(reply, new RpcFault('transport', message, { status: 405, headers: { allow: 'POST' } }))
     },
   })
+
+function callerOf(
+  { meta }: RpcRequest,
+  { id: requestId, headers, log }: FastifyRequest,
+  address: string,
+  signal: () => AbortSignal,
+): Caller {
+  const { 'idempotency-key': key, traceparent: header } = headers
+  const authorization = sentCredential(headers)
+  const idempotencyKey = typeof key === 'string' ? key : undefined
+  const traceparent = [header, meta.traceparent].find(isTraceparent)
+  return { sender: { authorization, address, idempotencyKey, traceparent, requestId }, signal, log }
 }
 
-async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  let id: RequestId | null = null
-  try {
-    if (!acceptsJson(request))
-      throw new RpcFault('transport', 'Not Acceptable: answers are JSON; accept application/json', {
-        status: 406,
-      })
-    const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
-    if (message instanceof RpcFault) throw message
-    id = idOf(message)
-    if (edge.bearer !== undefined) await checkBearer(edge.bearer, request, message)
-    const rpc = readRequest(request.headers, message)
-    return rpc === undefined ? await reply.code(202).send() : await answerRequest(edge, rpc, request, reply)
-  } catch (error) {
-    if (error instanceof RpcFault) return refuse(reply, error, id)
-    throw error
-  }
-}
-
-async function answerRequest(
-  edge: Edge,
-  rpc: RpcRequest,
+/** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
+function answerTransportFailure(
+  error: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { id, era, method, params, meta } = rpc
-  const caller = callerOf(edge, rpc, request, reply)
-  if (method !== 'tools/call' || edge.extension?.tools.some(({ name }) => name === params.name)) {
-    const { authorization } = request.headers
-    // A call of a tool checks its key itself.
-    const check = authorization === undefined ? 'ok' : await edge.checkKey(authorization)
-    if (check !== 'ok') throw keyFault(check, request.id)
-    const result = await edge.protocol.answer(rpc, caller)
-    if (typeof result !== 'string') return reply.type('text/event-stream').send(result)
-    return send(reply, rpcResultText(id, result))
-  }
-  const { name, arguments: sent = {} } = params
-  const outcome = await callTool(edge, caller, { name, request: sent, payment: paymentLines(meta) })
-  if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-  return send(reply, toolAnswerBytes(id, outcome, edge.protocol.tail[era], takesOffers(rpc)))
-}
-
-/** The client says that it knows results that are offers. */
-function takesOffers({ era, meta: { [CLIENT_CAPABILITIES_META_KEY]: capabilities } }: RpcRequest): boolean {
-  const { extensions } = isJsonObject(capabilities) ? capabilities : {}
-  return era === 'modern' && isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
-}
-
-function callerOf(edge: Edge, { meta }: RpcRequest, request: FastifyRequest, reply: FastifyReply): Caller {
-  const { 'idempotency-key': idempotencyKey, traceparent } = request.headers
-  return {
-    sender: {
-      authorization: sentCredential(request.headers),
-      address: edge.addressOf(request),
-      idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-      traceparent: [traceparent, meta.traceparent].find(isTraceparent),
-      requestId: request.id,
-    },
-    signal: () => edge.untilGone(reply),
-    log: request.log,
-  }
+): FastifyReply {
+  const refusal = toServiceError(error)
+  const { status } = ERRORS[refusal.code]
+  if (status >= 500 && refusal.code !== 'shutting_down')
+    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  const { message, ...data } = errorBody(refusal, request.id)
+  retryLater(reply, refusal)
+  const code = refusal.code === 'internal_error' ? 'internalError' : 'transport'
+  return refuse(reply, new RpcFault(code, message, { status, data }))
 }
 
 const refuse = (reply: FastifyReply, fault: RpcFault, id: RequestId | null = null): FastifyReply =>
   send(reply.code(fault.status).headers(fault.headers), rpcErrorText(id, fault.error))
 
 const send = (reply: FastifyReply, text: string | Buffer): FastifyReply =>
-  reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .send(text)
+  reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }).send(text)

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Caller } from './call-tool.ts'
-import { PAYMENT_EXTENSION } from './call-tool.ts'
 import { invalidRequest, isJsonObject, isRequestId, type RequestId, RpcFault } from './jsonrpc.ts'
 import { type McpResources, NOTICE } from './resources.ts'
 import { type ListedTool, TOOL_GROUPS } from './tools.ts'
@@ -19,6 +18,8 @@ export type Era = 'modern' | 'legacy'
 const KEY = 'io.modelcontextprotocol/'
 const VERSION_KEY = `${KEY}protocolVersion`
 export const CLIENT_CAPABILITIES_META_KEY = `${KEY}clientCapabilities`
+/** Clients that name it get the price by a result of its own type. */
+const PAYMENT_EXTENSION = 'org.x402/payment'
 
 /** The name of the MCP server, in its protocol and in every announcement. */
 export const SERVER_NAME = 'signal-service'
@@ -120,24 +121,23 @@ function checkHeaders(
   sent: { method: string; params: JsonObject; revision: string; isRequest: boolean },
 ): void {
   const { method, params, revision, isRequest } = sent
-  const version = headerOf(headers, 'mcp-protocol-version')
-  const methodHeader = headerOf(headers, 'mcp-method')
-  if (version !== undefined && version !== revision)
-    throw mismatch(`MCP-Protocol-Version is not ${revision.slice(0, 64)}`)
-  if (methodHeader !== undefined && methodHeader !== method)
-    throw mismatch(`Mcp-Method is not ${method.slice(0, 64)}`)
+  const name = isRequest && Object.hasOwn(NAMED_BY, method) ? params[NAMED_BY[method] ?? ''] : undefined
+  const repeated = [
+    ['MCP-Protocol-Version', revision, headerOf(headers, 'mcp-protocol-version')],
+    ['Mcp-Method', method, headerOf(headers, 'mcp-method')],
+    ...(typeof name === 'string'
+      ? [['Mcp-Name', name, decoded(headerOf(headers, 'mcp-name'))] as const]
+      : []),
+  ] as const
+  for (const [header, text, found] of repeated)
+    if (found !== undefined && found !== text)
+      throw mismatch(`${header} is not ${JSON.stringify(text.slice(0, 256))}`)
   if (revision !== MODERN_VERSION) {
     const data = { supported: [MODERN_VERSION], requested: revision }
     throw unsupported('unsupportedVersion', revision, data)
   }
-  if (!isRequest) return
-  if (version === undefined) throw mismatch('MCP-Protocol-Version is missing')
-  if (methodHeader === undefined) throw mismatch('Mcp-Method is missing')
-  const name = Object.hasOwn(NAMED_BY, method) ? params[NAMED_BY[method] ?? ''] : undefined
-  if (typeof name !== 'string') return
-  const header = headerOf(headers, 'mcp-name')
-  if (header === undefined) throw mismatch('Mcp-Name is missing')
-  if (decoded(header) !== name) throw mismatch(`Mcp-Name is not ${JSON.stringify(name.slice(0, 256))}`)
+  for (const [header, , found] of isRequest ? repeated : [])
+    if (found === undefined) throw mismatch(`${header} is missing`)
 }
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
@@ -145,12 +145,13 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return typeof value === 'string' ? value.trim() : undefined
 }
 
-/** `=?base64?…?=` is for names that a header cannot carry; undefined if it is not base64. */
-function decoded(header: string): string | undefined {
-  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(header) ?? []
+/** `=?base64?…?=` is for names that a header cannot carry. */
+function decoded(header: string | undefined): string | undefined {
+  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(header ?? '') ?? []
   if (base64 === undefined) return header
   const bytes = Buffer.from(base64, 'base64')
-  return bytes.toString('base64') === base64 ? bytes.toString() : undefined
+  // Text that is no base64 names nothing.
+  return bytes.toString('base64') === base64 ? bytes.toString() : ''
 }
 
 const mismatch = (message: string): RpcFault =>
@@ -168,6 +169,15 @@ const unsupported = (
     ...(data !== undefined && { data }),
   })
 
+/** The client says that it knows results that are offers. */
+export function takesOffers({
+  era,
+  meta: { [CLIENT_CAPABILITIES_META_KEY]: capabilities },
+}: RpcRequest): boolean {
+  const { extensions } = isJsonObject(capabilities) ? capabilities : {}
+  return era === 'modern' && isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
+}
+
 /** Further tools and methods, which a conformance suite asks for by name. */
 export interface McpExtension {
   /** Listed after the tools of the service. */
@@ -177,21 +187,24 @@ export interface McpExtension {
   answer(request: RpcRequest, signal: AbortSignal): JsonObject | Readable | undefined
 }
 
-/** Dependencies of the protocol. */
-export interface McpCore {
-  readonly version: string
-  readonly isPaid: boolean
-  readonly tools: readonly ListedTool[]
-  readonly resources: McpResources
-  readonly extension: McpExtension | undefined
-}
-
 type Method = (request: RpcRequest, caller: Caller) => string | Promise<string>
 
 const LISTS_CACHED = { ttlMs: 300_000, cacheScope: 'public' }
 
 /** Answers every method but `tools/call`. */
-export function createProtocol({ version, isPaid, tools, resources, extension }: McpCore) {
+export function createProtocol({
+  version,
+  isPaid,
+  tools,
+  resources,
+  extension,
+}: {
+  readonly version: string
+  readonly isPaid: boolean
+  readonly tools: readonly ListedTool[]
+  readonly resources: McpResources
+  readonly extension: McpExtension | undefined
+}) {
   const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version }
   const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
   const capabilities = {

@@ -7,14 +7,7 @@ import { TOOLS, type ToolDefinition, type ToolName } from '../../contracts/tools
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
-import {
-  ALL_TOOL_NAMES,
-  historyTools,
-  knowledgeTools,
-  listedTools,
-  TOOL_GROUPS,
-  webhookTools,
-} from './tools.ts'
+import { ALL_TOOL_NAMES, freeTools, listedTools, TOOL_GROUPS } from './tools.ts'
 
 const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_step: 'Wait.' }
 
@@ -65,15 +58,13 @@ test('no answer uses a name that only refusals have', () => {
 })
 
 const allTools = listedTools(
-  new Map([
-    ...knowledgeTools(fakeKnowledgeService().service),
-    ...historyTools(
-      { regimeShifts: () => expect.fail() },
-      async () => 'ok',
-      () => ['SIM'],
-    ),
-    ...webhookTools({} as WebhookService),
-  ]),
+  freeTools({
+    knowledge: fakeKnowledgeService().service,
+    history: { regimeShifts: () => expect.fail() },
+    webhooks: {} as WebhookService,
+    checkKey: async () => 'ok',
+    sources: { exchanges: () => ['SIM'] },
+  }),
 )
 
 test('the list of all tools takes less than 25 KB of a model’s context', () => {

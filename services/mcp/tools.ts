@@ -60,7 +60,7 @@ export type FreeTools = ReadonlyMap<string, FreeTool>
 const LOOKS_INSIDE: ToolHints = { readOnlyHint: true, openWorldHint: false }
 
 /** The tools about the service itself. What they throw and answer is what search and chat do over HTTP. */
-export const knowledgeTools = (service: KnowledgeService): FreeTools => {
+const knowledgeTools = (service: KnowledgeService): FreeTools => {
   const shared = { hints: LOOKS_INSIDE, failure: 'INTERNAL_ERROR' } as const
   const search = async (call: FreeToolCall) => ({ body: await service.search(call), isReplay: false })
   return new Map<string, FreeTool>([
@@ -69,14 +69,9 @@ export const knowledgeTools = (service: KnowledgeService): FreeTools => {
   ])
 }
 
-/** Dependencies of the tools that read the record. */
-export interface HistoryTools {
-  readonly regimeShifts: RegimeShiftReader
-}
-
-/** The tools that read the record. They need no key, but a key that does not hold is refused as everywhere. */
-export const historyTools = (
-  { regimeShifts }: HistoryTools,
+/** The tool that reads the record. It needs no key, but a key that does not hold is refused as everywhere. */
+const historyTools = (
+  regimeShifts: RegimeShiftReader,
   checkKey: (authorization: string) => Promise<KeyCheck>,
   exchanges: () => readonly string[],
 ): FreeTools => {
@@ -197,7 +192,7 @@ export const scopeOfTool = (name: Json | undefined): Scope =>
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
  * it answers.
  */
-export const webhookTools = (service: WebhookService): FreeTools => {
+const webhookTools = (service: WebhookService): FreeTools => {
   const acts = webhookHandlers(service)
   const tools = Object.entries(WEBHOOK_TOOLS).map(([name, tool]): [string, FreeTool] => {
     const act = acts[tool.act] as (owner: WebhookOwner, asked: unknown) => Promise<JsonObject | undefined>
@@ -211,6 +206,29 @@ export const webhookTools = (service: WebhookService): FreeTools => {
   })
   return new Map(tools)
 }
+
+/** The services behind the tools that cost nothing; tools of one that is left out are not served. */
+export interface FreeToolSources {
+  readonly knowledge?: KnowledgeService | undefined
+  readonly history?: { readonly regimeShifts: RegimeShiftReader } | undefined
+  readonly webhooks?: WebhookService | undefined
+}
+
+export const freeTools = ({
+  knowledge,
+  history,
+  webhooks,
+  checkKey,
+  sources: { exchanges },
+}: FreeToolSources & {
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  readonly sources: { readonly exchanges: () => readonly string[] }
+}): FreeTools =>
+  new Map([
+    ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
+    ...(history === undefined ? [] : historyTools(history.regimeShifts, checkKey, exchanges)),
+    ...(webhooks === undefined ? [] : webhookTools(webhooks)),
+  ])
 
 /** Every tool that may be served, by its use: what announces the tools is made from this. */
 export const TOOL_GROUPS = [
@@ -251,17 +269,6 @@ export function listedTools(free: FreeTools = new Map()): ListedTool[] {
   return [...markets, ...Array.from(free, ([name, tool]) => listed(name, tool, [], said))]
 }
 
-interface Schemas {
-  readonly input: JsonObject & { readonly properties?: JsonObject }
-  readonly output: {
-    readonly properties: Readonly<Record<string, JsonObject>>
-    readonly required: readonly string[]
-  }
-}
-
-/** Tools never change, and writing their schemas takes most of the time in which a server is made. */
-const known = new Map<string, Schemas>()
-
 /**
  * A tool with the schema of everything that it puts into `structuredContent`: the fields it has, and what those mean. Their
  * types stand in the answer, and in `/openapi.json`. Refusals are part of it, because widely used clients check them
@@ -273,13 +280,14 @@ function listed(
   metadata: readonly string[],
   said: Set<string>,
 ): ListedTool {
-  const { input, output } = known.get(name) ?? {
-    input: shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as Schemas['input'],
-    output: z.toJSONSchema(tool.response) as Schemas['output'],
+  const input = shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as JsonObject & {
+    readonly properties?: JsonObject
   }
-  known.set(name, { input, output })
+  const { properties: fields = {}, required = [] } = z.toJSONSchema(tool.response)
   const properties: Record<string, JsonObject> = {}
-  for (const [field, { description }] of Object.entries(output.properties)) {
+  for (const [field, { description }] of Object.entries(
+    fields as Record<string, z.core.JSONSchema.BaseSchema>,
+  )) {
     const words = JSON.stringify([field, description])
     // A field of the request is explained there.
     if (description === undefined || said.has(words) || Object.hasOwn(input.properties ?? {}, field)) continue
@@ -287,7 +295,7 @@ function listed(
     properties[field] = { description }
   }
   const { title, description, hints } = tool
-  const anyOf = [{ required: [...output.required, ...metadata] }, { required: REFUSAL_FIELDS }]
+  const anyOf = [{ required: [...required, ...metadata] }, { required: REFUSAL_FIELDS }]
   return {
     name,
     title,

@@ -1,7 +1,7 @@
 export { readBoundedFile } from '../runtime/sqlite/whole-file.ts'
 export { type AuditReport, type AuditState, type AuditTools, audit } from './audit/audit.ts'
 export { FRAUDS, type Fraud } from './audit/finding.ts'
-export { type LogSource, serviceSource } from './audit/log-source.ts'
+export type { LogSource } from './audit/read-log.ts'
 export { createLogViews } from './log-views.ts'
 export { parseVkey, type Verifier } from './note.ts'
 export { checkProof, MOST_PROOF_BYTES } from './proof-file.ts'

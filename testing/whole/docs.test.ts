@@ -12,7 +12,6 @@ import { AUTH_OUTCOMES } from '../../contracts/service-block.ts'
 import { CALLS } from '../../contracts/verdict.ts'
 import { verdictRowSchema } from '../../contracts/verdict-row.ts'
 import { loadCommands } from '../../services/cli/commands.ts'
-import { helpEntry } from '../../services/cli/help.ts'
 import { shellWords } from '../../services/cli/kit/shell-words.fixture.ts'
 import { findCommand, readCommandLine } from '../../services/cli/run-command.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
@@ -49,10 +48,6 @@ describe('generated pages', () => {
   }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
     expect(readFileSync(join(DOCS, name), 'utf8')).toBe(wrapMarkdown(text))
-  })
-  test('the help of the commands is what `npm run docs` writes', () => {
-    const help: unknown = JSON.parse(readFileSync(join(ROOT, 'services/cli/help.json'), 'utf8'))
-    expect(help).toEqual(COMMANDS.map(helpEntry))
   })
 })
 

@@ -180,7 +180,7 @@ afterAll(async () => {
 
 const exported = async (format: string): Promise<Buffer> => {
   const file = join(directory, `v.${format}`)
-  const { code, err } = await runSignal('export', '--server', url, '--out', file)
+  const { code, err } = await runSignal('replay', '--server', url, '--out', file)
   expect(code, err).toBe(0)
   return readFileSync(file)
 }

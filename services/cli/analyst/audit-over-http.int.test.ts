@@ -16,12 +16,12 @@ import { modelStream } from '../../../contracts/streams.ts'
 import { createServer } from '../../composition/server.ts'
 import { rateLimitsOn } from '../../http/testing/rate-limits.fixture.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
-import { audit, type LogSource, serviceSource } from '../../proof/index.ts'
+import { audit, type LogSource } from '../../proof/index.ts'
 import { signCheckpoint } from '../../proof/note.ts'
 import { loadLogKeys, signersOf } from '../../proof/signing/keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
-import { auditTools } from './audit-tools.ts'
+import { auditTools, serviceSource } from './audit-tools.ts'
 
 const TILE = 256
 let directory: string

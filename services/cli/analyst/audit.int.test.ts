@@ -7,118 +7,53 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Candle } from '../../../contracts/candle.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
-import { decodeEvent, type EventType, eventOf, type FactOf } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
-import { modelStream, monitoredStream, verdictStream } from '../../../contracts/streams.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { modelStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
-import { type AuditState, audit, type LogSource, parseVkey } from '../../proof/index.ts'
+import { appendNext } from '../../../testing/append-next.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { type AuditState, audit, type LogSource } from '../../proof/index.ts'
 import { signCheckpoint, signerOf } from '../../proof/note.ts'
-import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { type MadeUpLog, NOW, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { visibleText } from '../kit/output.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
-import { visibleText } from '../kit/visible-text.ts'
-import { endOf, labelled as labelledAt } from '../testing/recorded-market.fixture.ts'
+import {
+  barsAnswer,
+  DAYS_MS,
+  endOf,
+  type Fact,
+  factIn,
+  HOUR_MS,
+  isLoser,
+  labelled,
+  MINUTE_MS,
+  MODEL,
+  type Recording,
+  recorded,
+  recordMarket,
+  START,
+  verdictAt,
+  winner,
+} from '../testing/recorded-market.fixture.ts'
 import { auditTools } from './audit-tools.ts'
 
-const HOURS = 40
-const START = NOON_OF(NOW) - HOURS * HOUR_MS
-const WINDOW = 8
-function NOON_OF(time: number): number {
-  return Math.floor(time / HOUR_MS) * HOUR_MS
-}
-
-/** Prices that wander without chance. */
-const barAt = (hour: number): Candle => {
-  const open = 100 + 3 * Math.sin(hour / 3)
-  const close = 100 + 3 * Math.sin((hour + 1) / 3)
-  const [high, low] = [Math.max(open, close) + 0.3, Math.min(open, close) - 0.3]
-  return { openTime: START + hour * HOUR_MS, open, high, low, close, volume: 1 }
-}
-/** The venue sent nothing in one of these hours. */
-const BARS = Array.from({ length: HOURS + 1 }, (_, hour) => barAt(hour)).filter((_, hour) => hour !== 10)
-
-const meta = { correlationId: 'test', actor: 'engine' }
-interface Fact {
-  readonly stream: string
-  readonly event: NewEvent
-}
-const factIn = <Type extends EventType>(
-  stream: string,
-  type: Type,
-  data: Extract<FactOf<Type>, { type: Type }>['data'],
-  id = nextId(),
-): Fact => ({ stream, event: eventOf({ type, data } as FactOf<EventType>, { id, meta }) })
-const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
-
-const follows = (hour: number): Verdict['previous'] => ({
-  barClose: START + hour * HOUR_MS,
-  regime: 'RANGING',
-})
-/** The venue sent no bar that closes in hour 11. */
-const previousOf = (hour: number): Verdict['previous'] =>
-  hour === 1 ? null : follows(hour === 12 ? 10 : hour - 1)
-
-const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
-  aVerdict({
-    ...SERIES,
-    verdictId: nextId(),
-    barClose: START + hour * HOUR_MS,
-    validUntil: START + (hour + WINDOW) * HOUR_MS,
-    call: hour % 3 === 0 ? 'BUY' : hour % 3 === 1 ? 'SELL' : 'HOLD',
-    modelVersion: 'barrier-3',
-    barrier: 0.01,
-    previous: previousOf(hour),
-    ...change,
-  })
-
-const recorded = (verdict: Verdict): Fact =>
-  factIn(verdictStream(verdict), 'VerdictRecorded', verdict, verdict.verdictId)
-
-/** The outcome of a verdict by the bars of this log. */
-const labelled = (verdict: Verdict, change: Partial<Outcome> = {}): Fact => {
-  const bars = BARS.filter(({ openTime }) => openTime >= verdict.barClose)
-  return labelledAt(verdict, NOW, { ...endOf(verdict, bars), ...change })
-}
-
-/** Models, by the version, from their announcements on. */
-const model = (modelVersion: string, sha256 = '8e'.repeat(32)): Fact =>
-  factIn(modelStream(modelVersion), 'ModelAnnounced', { modelVersion, sha256, bytes: 1, role: 'serving' })
-const announced = (sha256 = '7d'.repeat(32)): Fact => model('barrier-3', sha256)
-
-const monitored = (coin: string, since: number): Fact =>
-  factIn(monitoredStream('BINANCE'), 'MonitoringChanged', {
-    exchange: SERIES.exchange,
-    since,
-    monitored: [{ coin, timeframes: ['1h'] }],
-  })
-
-/** An honest log: every hour a verdict, and the outcome of the one whose window closed. */
-function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[] {
-  const facts: Fact[] = [announced(), monitored('BTC', START)]
-  const verdicts = new Map<number, Verdict>()
-  for (let hour = 1; hour <= HOURS; hour++) {
-    if (hour !== 11) {
-      const verdict = verdictAt(hour, change(hour))
-      verdicts.set(hour, verdict)
-      facts.push(recorded(verdict))
-    }
-    const due = verdicts.get(hour - WINDOW)
-    if (due !== undefined) facts.push(labelled(due))
-  }
-  return facts
-}
+const BTC: Series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' }
+const ETH: Series = { ...BTC, coin: 'ETH' }
+const QUICK: Series = { ...BTC, timeframe: '15m' }
+const OTHER: Series = { exchange: 'BYBIT', coin: 'SOL', timeframe: '1h' }
+const ALL = [BTC, ETH, QUICK, OTHER]
 
 const opened: MadeUpLog[] = []
-let directory: string
 /** Kept from one audit to the next. */
 let seen: AuditState | undefined
+let directory: string
 beforeEach(() => {
   seen = undefined
   directory = mkdtempSync(join(tmpdir(), 'audit-'))
@@ -129,338 +64,550 @@ afterEach(() => {
 })
 
 /** A log of these facts that signs all it holds, however it came about. */
-async function publish(facts: readonly Fact[], beside?: MadeUpLog, origin?: string): Promise<MadeUpLog> {
-  if (beside !== undefined) rmSync(join(beside.directory, 'newest-checkpoint'), { force: true })
-  const place = beside?.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
-  const log = await openMadeUpLog({ directory: place, ...(origin !== undefined && { origin }) })
+async function publish(
+  facts: readonly Fact[],
+  options: Parameters<typeof openMadeUpLog>[0] = {},
+): Promise<MadeUpLog> {
+  const log = await openMadeUpLog(options)
   opened.push(log)
+  await append(log, facts)
+  return log
+}
+/** Another log under the keys of one, whose newest checkpoint was thrown away. */
+async function rewritten(log: MadeUpLog, facts: readonly Fact[]): Promise<MadeUpLog> {
+  rmSync(join(log.directory, 'newest-checkpoint'), { force: true })
+  return publish(facts, { directory: log.directory })
+}
+async function append(log: MadeUpLog, facts: readonly Fact[]): Promise<void> {
   for (const { stream, event } of facts) await log.append(stream, [event])
   expect(await log.sign()).toBeUndefined()
-  return log
 }
 
 /** The answers of the service of a log, and its description of itself. */
-function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (row) => row): LogSource {
+function serviceOf(log: MadeUpLog): LogSource {
+  const views = log.views
   return {
     async get(path) {
-      if (path === 'log/checkpoint') return Buffer.from(log.views.checkpoint())
-      if (path.startsWith('log/tile/')) return log.views.tile(path.slice(4))
+      if (path === 'log/checkpoint') return Buffer.from(views.checkpoint())
+      if (path.startsWith('log/tile/')) return views.tile(path.slice(4))
       if (path.startsWith('log/contents/'))
-        return Buffer.from((await log.views.contents(path.slice(4), new AbortController().signal)).text)
-      const [from = 0, to = 0] = ['from', 'to'].map((name) =>
-        Number(new URLSearchParams(path.split('?')[1]).get(name)),
-      )
-      if (path.startsWith('api/bars'))
-        return Buffer.from(
-          JSON.stringify({
-            ...SERIES,
-            market: 'live',
-            source: 'test',
-            from: START,
-            to: NOW,
-            bars: path.includes('coin=BTC')
-              ? BARS.filter(({ openTime }) => openTime >= from && openTime < to)
-              : [],
-            gaps: [],
-            funding: [],
-            next: null,
-          }),
-        )
-      if (!path.startsWith('api/track-record')) return undefined
+        return Buffer.from((await views.contents(path.slice(4), new AbortController().signal)).text)
+      if (path.startsWith('api/bars')) return barsAnswer(path)
+      const grouping = /^api\/track-record\?group_by=(series|timeframe)$/.exec(path)?.[1]
+      if (grouping !== 'series' && grouping !== 'timeframe') return undefined
       const rows = rowsInMemory<JsonObject>()
       for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
         trackRecord.fold(rows as never, decodeEvent(event))
-      const grouping = path.includes('group_by=series') ? 'series' : 'timeframe'
       const found = auditTools({ get: async () => undefined }).reported(rows.entries, grouping)
-      const shown = grouping === 'series' ? found : found.map(flatter)
-      const answer = { as_of: '1', group_by: grouping, notice: 'x', rows: shown, next: null }
-      return Buffer.from(JSON.stringify(answer as unknown as TrackRecordAnswer))
+      return Buffer.from(JSON.stringify({ rows: found, next: null }))
     },
   }
 }
+const instead = (source: LogSource, of: string, other: LogSource): LogSource => ({
+  get: (path) => (path.startsWith(of) ? other : source).get(path),
+})
 
-const vkeysOf = (log: MadeUpLog) => log.views.vkeys().trim().split('\n')
-
-async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
-  const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
-  const report = await audit({ source, keys, seen, tools: auditTools(source) })
+async function auditOf(
+  log: MadeUpLog,
+  {
+    source = serviceOf(log),
+    tools = auditTools(source),
+    keys = log.keys(),
+    earlier,
+  }: Partial<Pick<Parameters<typeof audit>[0], 'source' | 'tools' | 'keys' | 'earlier'>> = {},
+) {
+  const report = await audit({ source, keys, earlier, seen, tools })
   const keep = (seenAt = NOW): void => void (seen = { checkpoint: report.checkpoint, seenAt })
   return { ...report, keep }
 }
+const fraudsOf = ({ counts }: Pick<Awaited<ReturnType<typeof auditOf>>, 'counts'>) => Object.keys(counts)
 
-const fraudsOf = ({ findings }: { readonly findings: readonly { readonly fraud: string }[] }) => [
-  ...new Set(findings.map(({ fraud }) => fraud)),
-]
+const isVerdict = ({ event }: Fact): boolean => event.type === 'VerdictRecorded'
+const verdictIn = ({ event }: Fact): Verdict => event.data as unknown as Verdict
 
-test('nothing is found in an honest log, also where it has grown since', async () => {
+const honest = (change: Omit<Recording, 'series'> = {}): Fact[] => recordMarket({ series: [BTC], ...change })
+const model = (modelVersion: string, sha256 = '8e'.repeat(32)): Fact => {
+  const data = { modelVersion, sha256, bytes: 1, role: 'serving' } as const
+  return factIn(modelStream(modelVersion), 'ModelAnnounced', data, START)
+}
+const HOURS = DAYS_MS / HOUR_MS
+const closeOf = (hour: number): number => START + hour * HOUR_MS
+/** The place of the verdict, or of the outcome, of an hour. */
+const placeOf = (facts: readonly Fact[], hour: number, type = 'VerdictRecorded'): number =>
+  facts.findIndex(({ event }) => event.type === type && event.data.barClose === closeOf(hour))
+const isOutcomeFrom =
+  (hour: number) =>
+  ({ event }: Fact): boolean =>
+    event.type === 'OutcomeLabelled' && Number(event.data.barClose) >= closeOf(hour)
+/** Facts with another outcome for the verdict of an hour. */
+function withOutcome(facts: readonly Fact[], hour: number, change: Partial<Outcome>): Fact[] {
+  const verdict = verdictIn(facts[placeOf(facts, hour)] as Fact)
+  return facts.with(
+    placeOf(facts, hour, 'OutcomeLabelled'),
+    labelled(verdict, NOW, { ...endOf(verdict), ...change }),
+  )
+}
+
+test('nothing is found in an honest log, also after it has grown; what was not checked is named', async () => {
   const facts = honest()
-  const log = await publish(facts.slice(0, 40))
+  const log = await publish(facts.slice(0, 60))
   const first = await auditOf(log)
   expect(first.findings).toEqual([])
   first.keep(first.summary.horizon + HOUR_MS)
-  for (const { stream, event } of facts.slice(40)) await log.append(stream, [event])
-  await log.sign()
-  const second = await auditOf(log)
-  expect(second.findings).toEqual([])
-  expect(second.summary).toMatchObject({ verdicts: 31, outcomes: 31, hidden: 8, models: 1 })
-  expect(second.recomputed).toBe(31)
-  expect(second.unchecked).toEqual([
-    'whether verdicts follow from their bars and model: `signal verify --recompute` computes one again',
-    'whether bars are those of the venue: compare some of them with it',
+  await append(log, facts.slice(60))
+  const { findings, summary, recomputed, unchecked } = await auditOf(log)
+  expect(findings).toEqual([])
+  expect(summary).toMatchObject({ verdicts: HOURS - 8, outcomes: HOURS - 8, hidden: 8, models: 1 })
+  expect([recomputed, unchecked]).toEqual([
+    HOURS - 8,
+    [
+      'whether verdicts follow from their bars and model: `signal verify --recompute` computes one again',
+      'whether bars are those of the venue: compare some of them with it',
+    ],
   ])
 })
 
-const hourOf = ({ event }: Fact): number => (Number(event.data.barClose) - START) / HOUR_MS
-const isOf = (fact: Fact, type: string, from: number, to: number): boolean =>
-  fact.event.type === type && hourOf(fact) >= from && hourOf(fact) <= to
-
-/** No verdict for some hours; the race of those before knows no bars from the first of them on. */
-function interrupted(): Fact[] {
-  const facts = honest((hour) => (hour === 25 ? { previous: follows(19) } : {})).filter(
-    (fact) => !isOf(fact, 'VerdictRecorded', 20, 24) && !isOf(fact, 'OutcomeLabelled', 20, 24),
-  )
-  return facts.map((fact) => {
-    if (!isOf(fact, 'OutcomeLabelled', 12, 19)) return fact
-    const verdict = facts.find(({ event }) => event.id === fact.event.data.verdictId)?.event
-      .data as unknown as Verdict
-    const result = endOf(
-      verdict,
-      BARS.filter(
-        ({ openTime }) =>
-          openTime >= verdict.barClose &&
-          !(openTime >= START + 19 * HOUR_MS && openTime < START + 24 * HOUR_MS),
-      ),
-    )
-    return labelled(verdict, result)
-  })
-}
-
-/** Everything up to an hour is recorded then. */
-function recordedAtOnce(until: number): Fact[] {
-  const facts = honest((hour) => ({ recordedLate: hour + WINDOW < until }))
-  const begun = facts.filter((fact) => isOf(fact, 'OutcomeLabelled', 1, until - WINDOW))
-  const others = facts.filter((fact) => !begun.includes(fact))
-  const place = others.findIndex((fact) => isOf(fact, 'VerdictRecorded', until, until))
-  return others.toSpliced(place + 1, 0, ...begun)
-}
-
-/** Another coin in place of one that has changed its name, which ends. */
-function renamed(): Fact[] {
-  const facts = honest().filter((fact) => !isOf(fact, 'VerdictRecorded', 21, HOURS))
-  const known = new Set<unknown>(facts.map(({ event }) => event.id))
-  const own = facts.filter(({ event }) => event.type !== 'OutcomeLabelled' || known.has(event.data.verdictId))
-  return [
-    ...own,
-    monitored('XBT', START + 20 * HOUR_MS),
-    ...Array.from({ length: 8 }, (_, at) =>
-      recorded(verdictAt(HOURS - 7 + at, { coin: 'XBT', ...(at === 0 && { previous: null }) })),
-    ),
-  ]
-}
-
-const HONEST: readonly (readonly [string, () => Fact[]])[] = [
+const XBT: Series = { ...BTC, coin: 'XBT' }
+test.each<readonly [string, () => Fact[]]>([
   ['began a minute ago: nothing is shown yet', () => honest().slice(0, 2)],
-  ['has open windows only', () => [announced(), ...[38, 39, 40].map((hour) => recorded(verdictAt(hour)))]],
-  ['was recorded late, and says so', () => recordedAtOnce(20)],
-  ['was left by its venue, which has the bars now', interrupted],
+  [
+    'has open windows only',
+    () => honest().filter((fact, at) => at === 0 || (isVerdict(fact) && fact.at > closeOf(HOURS - 3))),
+  ],
   [
     'was stopped between a verdict and the outcome that was due',
-    () => honest().filter((fact) => !isOf(fact, 'OutcomeLabelled', 30, HOURS)),
+    () => honest().filter((fact) => !isOutcomeFrom(HOURS - 10)(fact)),
   ],
   [
     'has its verdicts from another model since',
-    () => [model('other-1'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
+    () => [
+      model('other-1'),
+      ...honest({ alter: (v) => (v.barClose > closeOf(20) ? { ...v, modelVersion: 'other-1' } : v) }),
+    ],
   ],
-  ['follows a coin by another name', renamed],
-]
-
-test.each(HONEST)('nothing is found in an honest log that %s', async (_name, facts) => {
+  [
+    'follows a coin by another name',
+    () =>
+      recordMarket({
+        series: [BTC, XBT],
+        sends: ({ coin }, barClose) => (coin === 'BTC') === barClose <= closeOf(20),
+      }),
+  ],
+])('nothing is found in an honest log that %s, nor when it is audited again', async (_name, facts) => {
   const log = await publish(facts())
-  expect((await auditOf(log)).findings).toEqual([])
-  // Whoever audits it again has nothing to find, either.
   const first = await auditOf(log)
+  expect(first.findings).toEqual([])
   first.keep(first.summary.horizon)
   expect((await auditOf(log)).findings).toEqual([])
 })
 
-test('bars without a verdict are counted; so are outcomes that lack bars of today', async () => {
-  const { findings, lacking, summary } = await auditOf(await publish(interrupted()))
-  expect(findings).toEqual([])
-  expect(lacking).toBeGreaterThan(0)
-  expect(summary.missing).toBe(6)
-  const late = await auditOf(await publish(recordedAtOnce(20)))
-  expect(late.summary.late).toBe(10)
+test('late verdicts and bars without one are counted; so are outcomes that lack bars of today', async () => {
+  const isAway = (at: number): boolean => at >= closeOf(20) && at < closeOf(25)
+  const left = await auditOf(await publish(honest({ sends: (_, barClose) => !isAway(barClose) })))
+  expect(left.findings).toEqual([])
+  expect([left.lacking > 0, left.summary.missing]).toEqual([true, 5])
+  const late = await auditOf(await publish(honest({ isStoreUp: (at) => !isAway(at) })))
+  expect([late.findings, late.summary.late > 2]).toEqual([[], true])
 })
 
-describe('a log that signs everything correctly is found out when it has', () => {
-  /** Index of the verdict of an hour. */
-  const at = (facts: readonly Fact[], hour: number): number =>
-    facts.findIndex(
-      ({ event }) => event.type === 'VerdictRecorded' && event.data.barClose === START + hour * HOUR_MS,
-    )
-  const verdictOf = (facts: readonly Fact[], hour: number) =>
-    facts[at(facts, hour)]?.event.data as unknown as Verdict
-
-  /** The service of a log that shows another line for the verdict of an hour. */
-  function showing(
-    log: MadeUpLog,
-    facts: readonly Fact[],
-    hour: number,
-    edit: (line: string) => string,
-  ): LogSource {
-    const source = serviceOf(log)
+describe('a log that signs everything correctly is found out when it', () => {
+  test.each([
+    ['edits an entry', (line: string) => line.replace(/"call":"\w+"/, '"call":"NONE"')],
+    ['removes an entry', () => 'null'],
+  ])('%s', async (_name, edit) => {
+    const facts = honest()
+    const log = await publish(facts)
     // The identity of the store is in front of the facts.
-    const place = at(facts, hour) + 1
-    return {
+    const index = placeOf(facts, 5) + 1
+    const source = serviceOf(log)
+    const lying: LogSource = {
       async get(path) {
         const bytes = await source.get(path)
         if (!path.startsWith('log/contents/') || bytes === undefined) return bytes
         const lines = bytes.toString().split('\n')
-        return Buffer.from(lines.with(place, edit(lines[place] ?? '')).join('\n'))
+        return Buffer.from(lines.with(index, edit(lines[index] ?? '')).join('\n'))
       },
     }
-  }
-
-  test.each([
-    ['edited an entry', (line: string) => line.replace('"call":"HOLD"', '"call":"SELL"')],
-    ['removed an entry', () => 'null'],
-  ])('%s', async (_name, edit) => {
-    const facts = honest()
-    const log = await publish(facts)
-    const { findings } = await auditOf(log, showing(log, facts, 5, edit))
-    const found = { fraud: 'edited_verdict', index: at(facts, 5) + 1 }
-    expect(findings).toContainEqual(expect.objectContaining(found))
+    const { findings } = await auditOf(log, { source: lying })
+    expect(findings).toContainEqual(expect.objectContaining({ fraud: 'edited_verdict', index }))
   })
 
-  test('edited an entry that it signed before', async () => {
+  test('signs a second history: an entry edited, one put in, the newest taken away', async () => {
     const facts = honest()
     const log = await publish(facts)
+    const keys = log.keys()
     ;(await auditOf(log)).keep()
-    const edited = { ...verdictOf(facts, 5), reasoning: 'It was plain to see.' }
-    const other = await publish(facts.with(at(facts, 5), recorded(edited)), log)
-    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
+    const edited = { ...verdictIn(facts[placeOf(facts, 5)] as Fact), reasoning: 'It was plain to see.' }
+    for (const other of [
+      facts.with(placeOf(facts, 5), recorded(edited, 0)),
+      facts.toSpliced(placeOf(facts, 5), 0, model(MODEL, '7d'.repeat(32))),
+      facts.slice(0, 30),
+    ]) {
+      const second = await rewritten(log, other)
+      expect(fraudsOf(await auditOf(second, { keys }))).toEqual(['second_history'])
+    }
   })
 
-  test.each([20, 20.5])('recorded a second verdict for a bar, at hour %d', async (hour) => {
-    const facts = honest()
-    const second = recorded(verdictAt(hour, { call: 'BUY', recordedLate: true }))
-    const log = await publish(facts.toSpliced(at(facts, 20) + 1, 0, second))
-    expect(fraudsOf(await auditOf(log))).toEqual(['second_verdict'])
-  })
-
-  test('a second history', async () => {
-    const facts = honest()
-    const log = await publish(facts)
-    ;(await auditOf(log)).keep()
-    const other = await publish(facts.toSpliced(at(facts, 5), 0, announced()), log)
-    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
-    const shorter = await publish(facts.slice(0, 30), log)
-    expect(fraudsOf(await auditOf(shorter, undefined, log))).toEqual(['second_history'])
-  })
-
-  test('backdated a verdict', async () => {
-    const facts = honest()
-    const place = at(facts, 20)
-    const moved = facts.toSpliced(place, 1)
-    // Recorded when everybody knew what came of it; those between are held back so that no bar is missing.
-    const from = moved.findIndex(
-      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 12 * HOUR_MS,
-    )
-    const other = { ...SERIES, coin: 'ETH', previous: null }
-    expect(from).toBeGreaterThan(0)
-    expect(fraudsOf(await auditOf(await publish([...facts, recorded(verdictAt(20, other))])))).toEqual([
-      'backdated_verdict',
-    ])
-  })
-
-  test('dropped a bar', async () => {
-    const facts = honest()
-    const { verdictId } = verdictOf(facts, 5)
-    const log = await publish(facts.filter(({ event }) => event.data.verdictId !== verdictId))
-    expect(fraudsOf(await auditOf(log))).toEqual(['dropped_bar'])
-  })
-
-  test('another origin', async () => {
+  test('signs under another origin', async () => {
     const log = await publish(honest())
     ;(await auditOf(log)).keep()
-    const { directory: place, store } = log
-    const other = await openMadeUpLog({ directory: place, store, origin: 'signals.example.com/better' })
+    const other = await openMadeUpLog({ ...log, origin: 'signals.example.com/better' })
     await other.sign()
-    const found = fraudsOf(await auditOf(other))
-    expect(found).toEqual(['second_history'])
+    expect(fraudsOf(await auditOf(other))).toEqual(['second_history'])
     // An auditor who never saw the first one reads of it.
     seen = undefined
     expect(fraudsOf(await auditOf(other))).toEqual(['second_history'])
   })
 
-  test('a wrong outcome', async () => {
-    const facts = honest()
-    const place = facts.findIndex(
-      ({ event }) => event.type === 'OutcomeLabelled' && event.data.call === 'BUY',
+  const ABOUT_ENTRIES: readonly (readonly [string, string, (facts: Fact[]) => Fact[]])[] = [
+    ...[20, 20.5].map((hour): [string, string, (facts: Fact[]) => Fact[]] => [
+      `records a second verdict at hour ${hour}`,
+      'second_verdict',
+      (facts) =>
+        facts.toSpliced(
+          placeOf(facts, 20) + 1,
+          0,
+          recorded({ ...verdictAt(BTC, closeOf(hour)), recordedLate: true }, 0),
+        ),
+    ]),
+    [
+      'backdates a verdict',
+      'backdated_verdict',
+      (facts) => [...facts, recorded({ ...verdictAt(ETH, closeOf(20)), previous: null }, 0)],
+    ],
+    [
+      'drops a bar',
+      'dropped_bar',
+      (facts) => {
+        const { verdictId } = verdictIn(facts[placeOf(facts, 5)] as Fact)
+        return facts.filter(({ event }) => event.data.verdictId !== verdictId)
+      },
+    ],
+    [
+      'turns a race around',
+      'wrong_outcome',
+      (facts) => {
+        const { race } = endOf(verdictIn(facts[placeOf(facts, 6)] as Fact))
+        return withOutcome(facts, 6, { race: race === 'up' ? 'down' : 'up', exitPrice: 101 })
+      },
+    ],
+    [
+      'leaves an outcome out',
+      'wrong_outcome',
+      (facts) => facts.toSpliced(placeOf(facts, 6, 'OutcomeLabelled'), 1),
+    ],
+    [
+      'leaves the newest outcomes out',
+      'wrong_outcome',
+      (facts) => facts.filter((fact) => !isOutcomeFrom(28)(fact)),
+    ],
+    [
+      'gives a verdict a longer race',
+      'wrong_outcome',
+      (facts) => {
+        const verdict = verdictIn(facts[placeOf(facts, 5)] as Fact)
+        const longer = { ...verdict, validUntil: closeOf(17) }
+        return facts
+          .with(placeOf(facts, 5), recorded(longer, 0))
+          .with(placeOf(facts, 5, 'OutcomeLabelled'), labelled(longer, NOW))
+      },
+    ],
+    [
+      'says of a loser that its bars were not there',
+      'wrong_outcome',
+      (facts) =>
+        withOutcome(facts, 15, { race: 'incomplete', exitPrice: null, decidedAt: null, closePrice: null }),
+    ],
+    ['uses a model that was not announced', 'unannounced_model', (facts) => facts.slice(1)],
+    [
+      'announces a model after its first verdict',
+      'unannounced_model',
+      (facts) => facts.toSpliced(0, 1).toSpliced(placeOf(facts, 3), 0, facts[0] as Fact),
+    ],
+    [
+      'changes the file of a model',
+      'unannounced_model',
+      (facts) => facts.toSpliced(20, 0, model(MODEL, '00'.repeat(32))),
+    ],
+  ]
+  test.each(ABOUT_ENTRIES)('%s: %s', async (_name, fraud, change) => {
+    expect(fraudsOf(await auditOf(await publish(change(honest()))))).toContain(fraud)
+  })
+
+  const isEth = ({ coin }: Verdict): boolean => coin === 'ETH'
+  const wins = (verdict: Verdict): Verdict => ({ ...verdict, call: winner(verdict), recordedLate: false })
+
+  test.each([1, 2, 6])('records verdicts %i bars late, when their race is known', async (bars) => {
+    const holdBack = (verdict: Verdict): number => (isEth(verdict) ? bars * HOUR_MS : 0)
+    const log = await publish(recordMarket({ series: ALL, holdBack, alter: (v) => (isEth(v) ? wins(v) : v) }))
+    const report = await auditOf(log)
+    expect(fraudsOf(report)).toEqual(['backdated_verdict'])
+    expect(report.counts.backdated_verdict).toBeGreaterThan(20)
+  })
+
+  test('takes losers out that it recorded; those that it never recorded are counted as missing', async () => {
+    const losers = new Set<unknown>()
+    const isShown = ({ event }: Fact): boolean => !losers.has(event.data.verdictId)
+    const facts = recordMarket({ series: ALL })
+    for (const fact of facts.filter(isVerdict)) {
+      const verdict = verdictIn(fact)
+      if (isEth(verdict) && isLoser(verdict)) losers.add(verdict.verdictId)
+    }
+    expect(fraudsOf(await auditOf(await publish(facts.filter(isShown))))).toEqual(['dropped_bar'])
+    const alter = (verdict: Verdict) => (isEth(verdict) && isLoser(verdict) ? undefined : verdict)
+    const { findings, summary } = await auditOf(await publish(recordMarket({ series: ALL, alter })))
+    expect(findings).toEqual([])
+    expect(summary.missing).toBeGreaterThan(5)
+  })
+
+  const every = () => recordMarket({ series: ALL })
+
+  test.each(['', '?group_by=series'])(
+    'publishes a track record of a better moment (%s)',
+    async (grouping) => {
+      const facts = every()
+      const log = await publish(facts)
+      const before = await publish(facts.slice(0, facts.length / 2))
+      const source = instead(serviceOf(log), `api/track-record${grouping}`, serviceOf(before))
+      const report = await auditOf(log, { source })
+      expect(fraudsOf(report)).toEqual(['flattering_track_record'])
+      expect(report.findings[0]?.message).toMatch(/stands still/)
+    },
+  )
+
+  test('publishes a track record of three hours ago; one of half an hour ago may be on its way', async () => {
+    const until = START + 12 * HOUR_MS
+    const facts = recordMarket({ series: [{ ...BTC, timeframe: '1m' }], until })
+    const log = await publish(facts)
+    const asOf = async (ms: number): Promise<string[]> => {
+      const before = await publish(facts.filter(({ at }) => at <= until - ms))
+      return fraudsOf(
+        await auditOf(log, { source: instead(serviceOf(log), 'api/track-record', serviceOf(before)) }),
+      )
+    }
+    expect(await asOf(30 * MINUTE_MS)).toEqual([])
+    expect(await asOf(3 * HOUR_MS)).toEqual(['flattering_track_record'])
+  })
+
+  test.each(
+    ['series', 'timeframe'].flatMap((grouping) => [
+      [grouping, 'flatters a row', (rows: JsonObject[]) => rows.with(0, { ...rows[0], brier: 0.1 })] as const,
+      [grouping, 'leaves a row out', (rows: JsonObject[]) => rows.slice(1)] as const,
+      [
+        grouping,
+        'has a row that the log has not',
+        (rows: JsonObject[]) => [...rows, { ...rows[0], model_version: 'other' }],
+      ] as const,
+    ]),
+  )('publishes a track record by %s that %s', async (grouping, _name, flatter) => {
+    const log = await publish(every())
+    const source = serviceOf(log)
+    const lying: LogSource = {
+      async get(path) {
+        const bytes = await source.get(path)
+        if (!path.includes(`group_by=${grouping}`) || bytes === undefined) return bytes
+        const answer = JSON.parse(bytes.toString())
+        return Buffer.from(JSON.stringify({ ...answer, rows: flatter(answer.rows) }))
+      },
+    }
+    expect(fraudsOf(await auditOf(log, { source: lying }))).toEqual(['flattering_track_record'])
+  })
+
+  /** Nothing is recorded for a day; then all of it in order, with the calls that won. */
+  const silentFrom = START + 12 * HOUR_MS
+  const silentTo = START + 40 * HOUR_MS
+  function silent(): Fact[] {
+    const isHeld = ({ barClose }: Verdict): boolean => barClose > silentFrom && barClose < silentTo
+    const series = [BTC, QUICK]
+    const facts = recordMarket({ series, alter: (v) => (isHeld(v) ? wins(v) : v) })
+    return facts.map((fact) =>
+      fact.at > silentFrom && fact.at < silentTo ? { ...fact, at: silentTo } : fact,
     )
-    const verdict = facts.find(({ event }) => event.id === facts[place]?.event.data.verdictId)?.event
-      .data as unknown as Verdict
-    const lie = labelled(verdict)
-    const race = lie.event.data.race === 'up' ? 'down' : 'up'
-    const lying = labelled(verdict, { race, exitPrice: 101 })
-    expect(fraudsOf(await auditOf(await publish(facts.with(place, lying))))).toEqual(['wrong_outcome'])
-    // Losers that are never labelled show, too.
-    expect(fraudsOf(await auditOf(await publish(facts.toSpliced(place, 1))))).toEqual(['wrong_outcome'])
-  })
+  }
 
-  test('used a model that was not announced, or changed its file', async () => {
-    const facts = honest()
-    expect(fraudsOf(await auditOf(await publish(facts.slice(1))))).toEqual(['unannounced_model'])
-    const swapped = facts.toSpliced(20, 0, announced('00'.repeat(32)))
-    expect(fraudsOf(await auditOf(await publish(swapped)))).toEqual(['unannounced_model'])
-  })
-
-  test('announced a model after its first verdict', async () => {
-    const facts = honest()
-    const others = facts.slice(1)
-    const late = others.toSpliced(at(others, 3) + 1, 0, ...facts.slice(0, 1))
-    expect(fraudsOf(await auditOf(await publish(late)))).toEqual(['unannounced_model'])
-  })
-
-  test('left the newest outcomes out', async () => {
-    const facts = honest().filter(
-      ({ event }) => event.type !== 'OutcomeLabelled' || Number(event.data.barClose) < START + 20 * HOUR_MS,
+  test('stands still when it is audited, and has all verdicts in order at the next audit', async () => {
+    const facts = silent()
+    const log = await publish(facts.filter(({ at }) => at <= silentFrom))
+    ;(await auditOf(log)).keep(silentFrom + 20 * HOUR_MS)
+    await append(
+      log,
+      facts.filter(({ at }) => at > silentFrom),
     )
-    expect(fraudsOf(await auditOf(await publish(facts)))).toEqual(['wrong_outcome'])
+    const report = await auditOf(log)
+    expect(fraudsOf(report)).toEqual(['backdated_verdict'])
+    expect(report.findings[0]?.message).toMatch(/an earlier audit at .* did not find it/)
   })
 
-  test('gave a verdict a longer race than the others', async () => {
-    const facts = honest()
-    const longer = verdictAt(5, { validUntil: START + (5 + WINDOW + 4) * HOUR_MS })
-    const id = verdictOf(facts, 5).verdictId
-    const place = facts.findIndex(
-      ({ event }) => event.type === 'OutcomeLabelled' && event.data.verdictId === id,
-    )
-    const other = facts.with(at(facts, 5), recorded(longer)).with(place, labelled(longer))
-    expect(fraudsOf(await auditOf(await publish(other)))).toContain('wrong_outcome')
-  })
-
-  test('said of losers that their bars were not there', async () => {
-    const facts = honest()
-    const place = facts.findIndex(
-      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 15 * HOUR_MS,
-    )
-    const nothing = { race: 'incomplete', exitPrice: null, decidedAt: null, closePrice: null } as const
-    const lie = labelled(verdictOf(facts, 15), nothing)
-    expect(fraudsOf(await auditOf(await publish(facts.with(place, lie))))).toEqual(['wrong_outcome'])
-  })
-
-  test('a flattering track record', async () => {
-    const log = await publish(honest())
-    const flattered = serviceOf(log, (row) => {
-      const spoken = row.spoken as { readonly wins: number }
-      return { ...row, spoken: { ...(row.spoken as JsonObject), wins: spoken.wins + 1 } }
+  test('has another beginning than a checkpoint of an earlier day', async () => {
+    const facts = every()
+    const half = facts.length / 2
+    const log = await publish(facts.slice(0, half))
+    const earlier = log.views.checkpoint()
+    await append(log, facts.slice(half))
+    expect((await auditOf(log, { earlier })).findings).toEqual([])
+    const other = await publish([...facts.slice(0, 10), ...facts.slice(11)])
+    const shorter = await publish(facts.slice(0, 10))
+    for (const one of [other, shorter]) {
+      const keys = [...log.keys(), ...one.keys()]
+      expect(fraudsOf(await auditOf(one, { earlier, keys }))).toContain('second_history')
+    }
+    await expect(auditOf(log, { earlier: earlier.replace(/\d+/, '7') })).rejects.toMatchObject({
+      code: 'proof_invalid',
     })
-    expect(fraudsOf(await auditOf(log, flattered))).toEqual(['flattering_track_record'])
-    const fewer = serviceOf(log, (row) => ({ ...row, verdicts: Number(row.verdicts) + 5 }))
-    expect(fraudsOf(await auditOf(log, fewer))).toEqual(['flattering_track_record'])
+  })
+
+  test('gives a verdict two outcomes', async () => {
+    const facts = every()
+    const twice = facts.find(({ event }) => event.type === 'OutcomeLabelled')
+    const log = await publish([
+      ...facts,
+      ...(twice === undefined
+        ? []
+        : [
+            {
+              ...twice,
+              event: {
+                ...twice.event,
+                id: recorded(verdictIn(facts.find(isVerdict) as Fact), 0).event.id.replace(/^./, 'f'),
+              },
+            },
+          ]),
+    ])
+    expect(fraudsOf(await auditOf(log))).toEqual(['wrong_outcome'])
   })
 })
+
+describe('nothing is found in an honest log', () => {
+  const within = (from: number, minutes: number) => (at: number) =>
+    at >= START + from * MINUTE_MS && at < START + (from + minutes) * MINUTE_MS
+  const SHORT = [{ ...BTC, timeframe: '1m' }, { ...ETH, timeframe: '5m' }, BTC] as const satisfies Series[]
+
+  const ACCIDENTS: readonly (readonly [string, Omit<Recording, 'series'>])[] = [
+    ['with none', {}],
+    ['whose engines were away', { isUp: (_, at) => !within(700, 400)(at) }],
+    [
+      'one of whose engines was away',
+      { isUp: (exchange, at) => exchange !== 'BYBIT' || !within(700, 400)(at) },
+    ],
+    ['whose store was away', { isStoreUp: (at) => !within(700, 400)(at) }],
+    ['whose clock was ahead', { clockOff: (_, at) => (within(700, 500)(at) ? 24 * HOUR_MS : 0) }],
+    [
+      'one of whose clocks was ahead',
+      { clockOff: (exchange, at) => (exchange === 'BYBIT' && within(700, 500)(at) ? 24 * HOUR_MS : 0) },
+    ],
+    [
+      'whose clock was set back',
+      { clockOff: (exchange, at) => (exchange === 'BINANCE' && within(700, 300)(at) ? -10 * MINUTE_MS : 0) },
+    ],
+    ['whose venue was away, and has the bars now', { sends: (_, barClose) => !within(700, 400)(barClose) }],
+  ]
+  test.each(ACCIDENTS)(
+    '%s',
+    async (_name, accident) => {
+      const facts = recordMarket({ series: ALL, ...accident })
+      const log = await publish(facts)
+      expect((await auditOf(log)).findings).toEqual([])
+      // Short bars are late sooner, and take longer than a minute where the store does.
+      const short = recordMarket({ series: SHORT, until: START + 20 * HOUR_MS, ...accident })
+      expect((await auditOf(await publish(short))).findings).toEqual([])
+    },
+    60_000,
+  )
+
+  test('whose appends take as long as they are repeated, and no longer', async () => {
+    const quick: Series[] = [BTC, ETH].map((series) => ({ ...series, timeframe: '1m' }))
+    const appended = (minutes: number) => {
+      const isSlow = ({ coin, barClose }: Verdict): boolean =>
+        coin === 'ETH' && barClose === START + 120 * MINUTE_MS
+      return recordMarket({
+        series: quick,
+        until: START + 6 * HOUR_MS,
+        holdBack: (verdict) => (isSlow(verdict) ? minutes * MINUTE_MS : 0),
+        // The next ones wait for it.
+        alter: (verdict) => ({ ...verdict, recordedLate: !isSlow(verdict) && verdict.recordedLate }),
+      })
+    }
+    expect((await auditOf(await publish(appended(2)))).findings).toEqual([])
+    expect(fraudsOf(await auditOf(await publish(appended(4))))).toEqual(['backdated_verdict'])
+  })
+
+  test('that was restored from a copy, and audited before and after', async () => {
+    const away = START + 1_500 * MINUTE_MS
+    const facts = recordMarket({ series: ALL, isUp: (_, at) => !within(1_500, 90)(at) })
+    const log = await publish(facts.filter(({ at }) => at <= away))
+    ;(await auditOf(log)).keep(away)
+    const store = openMemoryStore({ now: () => NOW })
+    for await (const { stream, id, type, schema, data, meta } of log.store.readAll())
+      await appendNext(store, stream, [{ id, type, schema, data, meta }])
+    const restored = await openMadeUpLog({ directory: log.directory, store })
+    await restored.catchUp()
+    await append(
+      restored,
+      facts.filter(({ at }) => at > away),
+    )
+    const { findings, summary } = await auditOf(restored)
+    expect([findings, summary.verdicts]).toEqual([[], facts.filter(isVerdict).length - summary.hidden])
+  })
+
+  test('with several accidents at once', async () => {
+    const span = fc.record({
+      from: fc.integer({ min: 60, max: DAYS_MS / MINUTE_MS - 60 }),
+      minutes: fc.integer({ min: 1, max: 600 }),
+    })
+    const some = fc.array(span, { maxLength: 3 })
+    const accidents = fc.record({
+      down: fc.array(fc.record({ span, both: fc.boolean() }), { maxLength: 6 }),
+      storeAway: some,
+      ahead: fc.array(fc.record({ span, hours: fc.integer({ min: 1, max: 30 }) }), { maxLength: 2 }),
+      back: some,
+      venueAway: fc.array(fc.record({ span, of: fc.nat({ max: 3 }) }), { maxLength: 3 }),
+    })
+    type Span = { readonly from: number; readonly minutes: number }
+    const has = (spans: readonly Span[], at: number): boolean =>
+      spans.some(({ from, minutes }) => within(from, minutes)(at))
+    await fc.assert(
+      fc.asyncProperty(accidents, async ({ down, storeAway, ahead, back, venueAway }) => {
+        const isUp = (exchange: Exchange, at: number): boolean =>
+          !down.some(
+            ({ span: { from, minutes }, both }) =>
+              (both || exchange === 'BYBIT') && within(from, minutes)(at),
+          )
+        const facts = recordMarket({
+          series: ALL,
+          isUp,
+          isStoreUp: (at) => !has(storeAway, at),
+          clockOff: (exchange, at) =>
+            ahead.find(({ span: { from, minutes } }) => within(from, minutes)(at))?.hours !== undefined &&
+            exchange === 'BINANCE'
+              ? (ahead.find(({ span: { from, minutes } }) => within(from, minutes)(at))?.hours ?? 0) * HOUR_MS
+              : has(back, at)
+                ? -9 * MINUTE_MS
+                : 0,
+          sends: (series, barClose) =>
+            !venueAway.some(
+              ({ span: { from, minutes }, of }) => ALL[of] === series && within(from, minutes)(barClose),
+            ),
+        })
+        seen = undefined
+        const half = START + DAYS_MS / 2
+        const log = await publish(facts.filter(({ at }) => at <= half))
+        ;(await auditOf(log)).keep(half)
+        await append(
+          log,
+          facts.filter(({ at }) => at > half),
+        )
+        expect((await auditOf(log)).findings).toEqual([])
+      }),
+      { numRuns: 15, seed: 8402 },
+    )
+  }, 120_000)
+})
+
+const vkeysOf = (log: MadeUpLog): string[] => log.views.vkeys().trim().split('\n')
+
+/** An audit of a record waits ten seconds for a checkpoint that holds it. */
+const withoutRecord = (log: MadeUpLog): LogSource =>
+  instead(serviceOf(log), 'api/track-record', { get: async () => undefined })
 
 /** The paths of a log, as a service gives them. */
 async function served(source: LogSource): Promise<string> {
@@ -481,11 +628,10 @@ afterEach(() => {
 
 test('text of a hostile log moves no cursor of the terminal', async () => {
   const evil = 'm\u001b[2K\u009b31m\u202e\r'
-  const log = await publish(honest((hour) => (hour === 5 ? { modelVersion: evil } : {})))
-  const source = serviceOf(log)
-  const url = await served({
-    get: async (path) => (path.startsWith('api/track-record') ? undefined : source.get(path)),
-  })
+  const log = await publish(
+    honest({ alter: (v) => (v.barClose === closeOf(5) ? { ...v, modelVersion: evil } : v) }),
+  )
+  const url = await served(withoutRecord(log))
   const state = join(directory, 'state')
   const audited = await runSignal('audit', url, '--vkey', vkeysOf(log).join(','), '--state', state)
   expect([audited.code, audited.out]).toEqual([18, expect.stringContaining('unannounced_model')])
@@ -500,8 +646,8 @@ test('two logs have a state each, a proof of one is checked with nothing but the
   const signal = (...args: readonly string[]) =>
     promisify(execFile)(process.execPath, [main, ...args], { cwd: directory })
   for (const origin of ['one.example.com', 'two.example.com/log']) {
-    const log = await publish(honest(), undefined, origin)
-    const url = await served(serviceOf(log))
+    const log = await publish(honest(), { origin })
+    const url = await served(withoutRecord(log))
     const [vkey = ''] = vkeysOf(log)
     expect((await signal('audit', url, '--vkey', vkey)).stdout).toContain('the log holds together')
     for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {

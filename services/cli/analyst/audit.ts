@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { countText, grouped } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
@@ -11,15 +11,14 @@ import {
   MOST_PROOF_BYTES,
   parseVkey,
   readBoundedFile,
-  serviceSource,
   type Verifier,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
-import { defineCommand } from '../kit/command.ts'
+import { type Command, defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import { auditTools } from './audit-tools.ts'
+import { createProgressLine } from '../kit/output.ts'
+import { auditTools, serviceSource } from './audit-tools.ts'
 
 /** Verifier keys as an operator publishes them. */
 export const VKEY_FLAG = {
@@ -29,7 +28,8 @@ export const VKEY_FLAG = {
     .refine(
       (parts) => parts.length > 0 && parts.every((part) => parseVkey(part) !== undefined),
       'must be a verifier key, or several with commas between them',
-    ),
+    )
+    .optional(),
   help: 'The verifier key of the log, from its operator and not from the log itself. Several with commas between them.',
   example: 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
 } as const
@@ -53,7 +53,7 @@ export function readNote(file: string): string {
   }
 }
 
-export const auditCommand = defineCommand({
+const auditCommand = defineCommand({
   name: 'audit',
   summary:
     'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
@@ -64,7 +64,7 @@ export const auditCommand = defineCommand({
   ],
   operands: ['url'],
   flags: {
-    vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
+    vkey: VKEY_FLAG,
     state: {
       schema: z.string().min(1).optional(),
       help: 'File that is kept from one audit of a log to the next. Default: signal-audit-NAME.json, with the name in the key.',
@@ -89,29 +89,43 @@ export const auditCommand = defineCommand({
     const seen = readState(stateFile)
     const progress = createProgressLine(input)
     let done = 'reading the track record'
-    const onWait = (waitMs: number, why: string): void =>
-      progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`)
-    const onProgress = (what: string, read: number, all: number): void => {
-      done = `${what}: ${grouped(read)} of ${grouped(all)} read`
-      progress.show(done)
-    }
-    const source = serviceSource(operands[0] ?? '', { now, sleep, signal, onWait })
-    const untilSigned = async (): Promise<void> => {
-      stderr.write(`waiting ${SIGNED_WITHIN_MS / 1_000} s for a checkpoint of what the track record counts\n`)
-      await sleep(SIGNED_WITHIN_MS, signal)
-    }
-    const tools = { ...auditTools(source), untilSigned }
-    const report = await audit({ source, keys, earlier, seen, tools, onProgress })
+    const source = serviceSource(operands[0] ?? '', {
+      now,
+      sleep,
+      signal,
+      onWait: (waitMs, why) => progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`),
+    })
+    const report = await audit({
+      source,
+      keys,
+      earlier,
+      seen,
+      tools: {
+        ...auditTools(source),
+        async untilSigned() {
+          stderr.write(
+            `waiting ${SIGNED_WITHIN_MS / 1_000} s for a checkpoint of what the track record counts\n`,
+          )
+          await sleep(SIGNED_WITHIN_MS, signal)
+        },
+      },
+      onProgress(what, read, all) {
+        done = `${what}: ${grouped(read)} of ${grouped(all)} read`
+        progress.show(done)
+      },
+    })
     progress.end(`audited ${grouped(report.size)} entries`)
     const json = { ...report, signatures: signersOf(report) }
     stdout.write(flags.json ? `${JSON.stringify(json)}\n` : linesOf(report))
-    if (report.findings.length > 0) return EXIT_FOUND
+    if (report.findings.length > 0) return ERRORS.audit_failed.exitCode
     // After a finding the evidence stays.
     const state: AuditState = { checkpoint: report.checkpoint, seenAt }
     writeWholeFile(stateFile, JSON.stringify(state))
     return undefined
   },
 })
+
+export const commands: readonly Command[] = [auditCommand]
 
 /** Each log that is audited from one folder has its own state: the key names it. */
 const stateFileOf = ([key]: readonly Verifier[]): string =>
@@ -134,9 +148,6 @@ function readState(file: string): AuditState | undefined {
 
 /** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000
-
-/** The exit code of `audit_failed`. */
-const EXIT_FOUND = 18
 
 const signersOf = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)

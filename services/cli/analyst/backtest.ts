@@ -1,9 +1,6 @@
-import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { BarBatch } from '../../../contracts/feed.ts'
 import { isoDay } from '../../../contracts/iso-time.ts'
-import type { Series } from '../../../contracts/series.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
@@ -14,15 +11,14 @@ import {
   type TrackRecord,
   type TrackRecordRows,
 } from '../../../projections/index.ts'
-import { FORMATS, instantSchema, trackRecordRow, VERDICT_FORMATS } from '../../analyst/index.ts'
+import { FORMATS, instantSchema, trackRecordRow } from '../../analyst/index.ts'
 import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
-import { loadModel, type VerdictModel } from '../../engine/index.ts'
+import { loadModel } from '../../engine/index.ts'
 import type { RecordedFeed } from '../../market/index.ts'
-import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
 import { FILTER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine, grouped, type ProgressLine } from '../kit/progress-line.ts'
-import { writeFileWhole } from '../kit/write-output.ts'
-import { chooseFormat, countRows } from './export.ts'
+import { createProgressLine, grouped, writeFileWhole } from '../kit/output.ts'
+import { chooseFormat, FILE_FLAGS } from './replay.ts'
 import { runBacktest } from './run-backtest.ts'
 
 const FLAGS = {
@@ -40,22 +36,13 @@ const FLAGS = {
     help: 'Ends here. Default: the end of the data.',
     example: '2024-07-01',
   },
-  out: {
-    schema: z.string().min(1).optional(),
-    help: 'File for the verdicts. Default: none is written.',
-    example: 'verdicts.parquet',
-  },
-  format: {
-    schema: z.enum(VERDICT_FORMATS).optional(),
-    help: 'How --out is written: ndjson, csv or parquet. Default: what its name ends in.',
-    example: 'csv',
-  },
+  ...FILE_FLAGS,
   json: switchFlag('Writes the evaluation as JSON.'),
 } as const
 
 type Input = CommandInput<typeof FLAGS>
 
-export const backtestCommand = defineCommand({
+const backtestCommand = defineCommand({
   name: 'backtest',
   summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
@@ -69,39 +56,55 @@ export const backtestCommand = defineCommand({
   ],
   async run(input) {
     const { flags, stdout, signal, now } = input
+    const { out } = flags
     const model = loadModel()
-    const format = flags.out === undefined ? undefined : chooseFormat(flags.format, flags.out)
+    const format = out === undefined ? undefined : chooseFormat(flags.format, out)
     const feed = openFeed(input)
-    const series = await seriesOf(feed, flags)
+    const series = (await feed.listings()).flatMap(({ exchange, coin, timeframes }) =>
+      timeframes
+        .filter((timeframe) => flags.timeframe?.includes(timeframe) ?? true)
+        .map((timeframe) => ({ exchange, coin, timeframe })),
+    )
     const progress = createProgressLine(input)
     const records = rowsInMemory<TrackRecord>()
-    let scored = 0
-    const counting = countRows()
-    const rows = runBacktest({
+    const seen = { scored: 0, count: 0, from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
+    const verdicts = runBacktest({
       model,
       series,
-      batches: showing(progress, feed, feed.batches({ series, signal })),
+      batches: feed.batches({ series, signal }),
       at: new Date(now()).toISOString(),
       onOutcome(outcome) {
-        scored += 1
+        seen.scored += 1
         scoreOutcome(records as unknown as TrackRecordRows, outcome)
       },
     })
-    const counted = counting.pass(rows)
-    if (flags.out === undefined || format === undefined) await exhaust(counted)
-    else await writeFileWhole(flags.out, FORMATS[format].encode(counted), signal)
+    async function* counted(): AsyncGenerator<VerdictRow, void, void> {
+      for await (const row of verdicts) {
+        const close = Date.parse(row.bar_close)
+        seen.count += 1
+        seen.from = Math.min(seen.from, close)
+        seen.to = Math.max(seen.to, close)
+        const { barsDone = 0, barsTotal = 0 } = feed.progress() ?? {}
+        progress.show(`${grouped(barsDone)} of ${grouped(barsTotal)} bars`)
+        yield row
+      }
+    }
+    if (out === undefined || format === undefined) for await (const _ of counted());
+    else await writeFileWhole(out, FORMATS[format].encode(counted()), signal)
     signal.throwIfAborted()
-    const { count, from, to } = counting.seen
-    if (count === 0) throw tooFewBars(series)
-    assert(scored <= count, 'no more verdicts are scored than come about', scored)
-    progress.end(
-      `${grouped(count)} verdicts of ${series.length} series${flags.out === undefined ? '' : ` in ${flags.out}`}`,
-    )
-    stdout.write(
-      report({ model, series, period: { from, to }, count, scored, rows: rowsOf(records) }, flags.json),
-    )
+    if (seen.count === 0)
+      throw new ServiceError('market_data_missing', {
+        message: `no verdict came of ${series.length} series: each needs 500 closed bars before its first. Choose a shorter timeframe, an earlier --from or more data`,
+      })
+    assert(seen.scored <= seen.count, 'no more verdicts are scored than come about', seen.scored)
+    const count = grouped(seen.count)
+    progress.end(`${count} verdicts of ${series.length} series${out === undefined ? '' : ` in ${out}`}`)
+    const run = { ...seen, modelVersion: model.version, series: series.length, rows: rowsOf(records) }
+    stdout.write(flags.json ? jsonOf(run) : linesOf(run))
   },
 })
+
+export const commands: readonly Command[] = [backtestCommand]
 
 function openFeed({ flags, stderr, now }: Input): RecordedFeed {
   const { data, exchange, coin, timeframe, from, to } = flags
@@ -127,41 +130,6 @@ function openFeed({ flags, stderr, now }: Input): RecordedFeed {
   })
 }
 
-async function seriesOf(feed: RecordedFeed, { timeframe }: Input['flags']): Promise<Series[]> {
-  const listings = await feed.listings()
-  return listings.flatMap(({ exchange, coin, timeframes }) =>
-    timeframes
-      .filter((one) => timeframe?.includes(one) ?? true)
-      .map((one) => ({ exchange, coin, timeframe: one })),
-  )
-}
-
-async function* showing(
-  progress: ProgressLine,
-  feed: RecordedFeed,
-  batches: AsyncIterable<BarBatch>,
-): AsyncGenerator<BarBatch, void, void> {
-  for await (const batch of batches) {
-    progress.show(progressOf(feed))
-    yield batch
-  }
-}
-
-function progressOf(feed: RecordedFeed): string {
-  const { barsDone, barsTotal } = feed.progress() ?? { barsDone: 0, barsTotal: 0 }
-  const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
-  return `${Math.floor(100 * share)} %  ${grouped(barsDone)} of ${grouped(barsTotal)} bars`
-}
-
-async function exhaust(rows: AsyncGenerator<VerdictRow, void, void>): Promise<void> {
-  while ((await rows.next()).done !== true);
-}
-
-const tooFewBars = (series: readonly Series[]): ServiceError =>
-  new ServiceError('market_data_missing', {
-    message: `no verdict came of ${series.length} series: each needs 500 closed bars before its first. Choose a shorter timeframe, an earlier --from or more data`,
-  })
-
 /** The track record of each timeframe. */
 const rowsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRecord> }): TrackRecordRow[] =>
   TIMEFRAMES.flatMap((timeframe) =>
@@ -170,28 +138,32 @@ const rowsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRecord
       .map(([, record]) => trackRecordRow(record)),
   )
 
-function report(
-  run: {
-    readonly model: VerdictModel
-    readonly series: readonly Series[]
-    readonly period: { readonly from: number; readonly to: number }
-    readonly count: number
-    readonly scored: number
-    readonly rows: readonly TrackRecordRow[]
-  },
-  isJson: boolean,
-): string {
-  const { model, series, period, count, scored, rows } = run
-  const fitted = fittedOn(period)
-  const open = count - scored
-  if (isJson) {
-    const { from, to } = period
-    const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
-    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, rows })}\n`
-  }
+interface Run {
+  readonly modelVersion: string
+  /** How many series were tested, and how many verdicts came about and were scored. */
+  readonly series: number
+  readonly count: number
+  readonly scored: number
+  /** Closes of the first and the last bar with a verdict. */
+  readonly from: number
+  readonly to: number
+  readonly rows: readonly TrackRecordRow[]
+}
+
+function jsonOf({ modelVersion, from, to, series, count, scored, rows }: Run): string {
+  const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+  const counts = { series, verdicts: count, open: count - scored }
+  const fitted = isInSample(from) ? 'in_sample' : 'out_of_sample'
+  return `${JSON.stringify({ model_version: modelVersion, ...period, ...counts, fitted, rows })}\n`
+}
+
+function linesOf({ modelVersion, from, count, scored, rows }: Run): string {
+  const until = isoDay(FITTED_UNTIL)
   const lines = [
-    `Backtest of ${model.version}: ${grouped(count)} verdicts, ${grouped(open)} of them without an outcome yet.`,
-    fitted.text,
+    `Backtest of ${modelVersion}: ${grouped(count)} verdicts, ${grouped(count - scored)} of them without an outcome yet.`,
+    isInSample(from)
+      ? `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`
+      : `Out of sample: the model was fitted on bars before ${until}.`,
     'Information, not advice. Calls of a series that do not overlap; brackets hold 95 % intervals.',
     '',
     ...rows.map(recordLine),
@@ -232,16 +204,5 @@ function recordLine({
 /** No number of the model was fitted on windows that end from here on. */
 const FITTED_UNTIL = Date.UTC(2025, 6, 1)
 
-/** Whether scores over a period say anything about bars that the model has not seen. */
-function fittedOn({ from }: { readonly from: number }) {
-  const until = isoDay(FITTED_UNTIL)
-  return from < FITTED_UNTIL
-    ? {
-        relation: 'in_sample' as const,
-        text: `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`,
-      }
-    : {
-        relation: 'out_of_sample' as const,
-        text: `Out of sample: the model was fitted on bars before ${until}.`,
-      }
-}
+/** Scores over such a period say little about bars that the model has not seen. */
+const isInSample = (from: number): boolean => from < FITTED_UNTIL

@@ -1,101 +1,134 @@
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
-import { FORMATS, replayParameters, replayQueryFault } from '../../analyst/index.ts'
-import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { FILTER_FLAGS, queryOf, switchFlag } from '../kit/common-flags.ts'
-import { findService, SERVICE_FLAGS } from '../kit/find-service.ts'
-import { writeToStream } from '../kit/write-output.ts'
+import {
+  FORMATS,
+  formatOfFile,
+  replayParameters,
+  replayQueryFault,
+  VERDICT_FORMATS,
+  type VerdictFormat,
+} from '../../analyst/index.ts'
+import { type Command, defineCommand } from '../kit/command.ts'
+import { FILTER_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine, grouped, writeFileWhole, writeToStream } from '../kit/output.ts'
+import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 
 /** Rows of all the pages together; no log has more. */
 const MOST_ROWS = 1_000_000_000
 
-/** Which part of the log is wanted, beside the filter. */
-export const REPLAY_FLAGS = {
+/** Flags that the service reads as its query. */
+const QUERY_FLAGS = {
   ...FILTER_FLAGS,
   'as-of': {
     schema: replayParameters.as_of,
     help: 'The log as it was: an instant or a position; what was recorded later is left out. Default: now.',
     example: '2025-03-01',
   },
-  limit: {
-    schema: z
-      .string()
-      .regex(/^\d{1,10}$/, { error: 'must be a whole number' })
-      .transform(Number)
-      .pipe(z.number().min(1).max(MOST_ROWS))
-      .default(MOST_ROWS),
-    help: 'Rows at most. Default: all.',
-    example: '1000',
+} as const
+
+/** A file of verdicts, and its format. */
+export const FILE_FLAGS = {
+  out: {
+    schema: z.string().min(1).optional(),
+    help: 'File to write, whole or not at all. Default: none.',
+    example: 'verdicts.parquet',
+  },
+  format: {
+    schema: z.enum(VERDICT_FORMATS).optional(),
+    help: 'How rows are written: ndjson, csv or parquet. Default: what the name of the file ends in, or ndjson.',
+    example: 'csv',
   },
 } as const
 
-/**
- * The rows that the flags select, as the service that is found gives them.
- *
- * @throws ServiceError `config_invalid` where the flags do not go together, or no service runs
- */
-export async function findVerdicts(
-  input: CommandInput<typeof REPLAY_FLAGS & typeof SERVICE_FLAGS>,
-  kind: 'replay' | 'follow' = 'replay',
-): Promise<{ readonly rows: AsyncIterable<VerdictRow>; readonly from: string }> {
-  const fault = replayQueryFault(input.flags)
-  if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
-  const service = await findService(input)
-  const asked = queryOf(input.texts, Object.keys(REPLAY_FLAGS))
-  // The client of customers knows the fields that it documents; the row has them all.
-  const rows: AsyncIterable<unknown> = service.verdicts(kind, asked, input.flags.limit)
-  return { rows: rows as AsyncIterable<VerdictRow>, from: service.name }
+/** @throws ServiceError `config_invalid` for a file whose name says no format, and Parquet without a file */
+export function chooseFormat(named: VerdictFormat | undefined, file: string | undefined): VerdictFormat {
+  const format = named ?? (file === undefined ? 'ndjson' : formatOfFile(file))
+  const endings = VERDICT_FORMATS.map((name) => `.${FORMATS[name].ending}`).join(', ')
+  if (format === undefined)
+    throw new ServiceError('config_invalid', {
+      message: `--out ${JSON.stringify(file)} does not end in ${endings}. Name the format: --format csv`,
+    })
+  if (format === 'parquet' && file === undefined)
+    throw new ServiceError('config_invalid', {
+      message: '--format parquet needs a file: --out verdicts.parquet',
+    })
+  return format
 }
 
-export const replayCommand = defineCommand({
+const replayCommand = defineCommand({
   name: 'replay',
-  summary: 'Writes recorded verdicts to standard output, in the order of the log.',
+  summary: 'Writes recorded verdicts, in the order of the log, to standard output or to a file.',
   notes: [
-    'With --follow it writes the verdicts that become visible from now on, or after --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
+    'A file replaces one of its name. The last line on standard error names the cursor of the last row: give it as --after the next time.',
+    'With --follow it writes the verdicts that become visible from now on, or after --after, as NDJSON until it is stopped; `--after start` begins at the beginning. It continues when the service restarts.',
   ],
   flags: {
-    ...REPLAY_FLAGS,
-    format: {
-      schema: z.enum(['ndjson', 'csv']).default('ndjson'),
-      help: 'How rows are written: ndjson or csv. Default: ndjson.',
-      example: 'csv',
+    ...QUERY_FLAGS,
+    limit: {
+      schema: z
+        .string()
+        .regex(/^\d{1,10}$/, { error: 'must be a whole number' })
+        .transform(Number)
+        .pipe(z.number().min(1).max(MOST_ROWS))
+        .default(MOST_ROWS),
+      help: 'Rows at most. Default: all.',
+      example: '1000',
     },
+    ...FILE_FLAGS,
     follow: switchFlag('Continues with verdicts as they become visible.'),
+    json: switchFlag('With --out: writes what was done to standard output, as JSON.'),
     ...SERVICE_FLAGS,
   },
   examples: [
     'signal replay --coin BTC --timeframe 1h --limit 5',
     'signal replay --call BUY,SELL --format csv > calls.csv',
+    'signal replay --from 2025-01-01 --out verdicts.parquet',
     'signal replay --follow --server http://127.0.0.1:8402',
   ],
   async run(input) {
-    const { flags } = input
-    if (flags.follow && flags['as-of'] !== undefined) {
+    const { flags, texts, stdout, signal } = input
+    const { out, follow } = flags
+    const fault = replayQueryFault(flags)
+    if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
+    if (follow && (flags['as-of'] !== undefined || out !== undefined || flags.format !== undefined))
       throw new ServiceError('config_invalid', {
-        message: '--follow and --as-of exclude one another: the log as it was has no future',
+        message:
+          '--follow and --as-of, --out or --format exclude one another: it has no end, and writes NDJSON',
       })
+    const format = chooseFormat(flags.format, out)
+    const service = await findService(input)
+    const query = Object.fromEntries(
+      (Object.keys(QUERY_FLAGS) as (keyof typeof QUERY_FLAGS)[]).flatMap((name) =>
+        texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]],
+      ),
+    )
+    // The client of customers knows the fields that it documents; a row has them all.
+    const rows = service.verdicts(follow ? 'follow' : 'replay', query, flags.limit) as AsyncIterable<unknown>
+    if (follow) return writeToStream(stdout, linesOf(rows))
+    const { encode } = FORMATS[format]
+    if (out === undefined) return writeToStream(stdout, encode(rows as AsyncIterable<VerdictRow>))
+    const progress = createProgressLine(input)
+    const seen = { count: 0, cursor: null as string | null }
+    async function* counted(): AsyncGenerator<VerdictRow, void, void> {
+      for await (const row of rows as AsyncIterable<VerdictRow>) {
+        seen.count += 1
+        seen.cursor = row.cursor
+        progress.show(`${grouped(seen.count)} rows`)
+        yield row
+      }
     }
-    const { format, follow } = flags
-    const { rows } = await findVerdicts(input, follow ? 'follow' : 'replay')
-    await writeToStream(input.stdout, follow ? rowByRow(format)(rows) : FORMATS[format].encode(rows))
+    const bytes = await writeFileWhole(out, encode(counted()), signal)
+    const goOn = seen.cursor === null ? '' : `; go on with --after ${seen.cursor}`
+    progress.end(
+      `${grouped(seen.count)} rows (${grouped(bytes)} bytes) from ${service.name} in ${out}${goOn}`,
+      { file: out, format, rows: seen.count, bytes, cursor: seen.cursor },
+    )
   },
 })
 
-const LINE_END = 10
-
-/** Encodes each row as it comes instead of waiting for a chunk full of them; one header for all. */
-const rowByRow = (name: keyof typeof FORMATS): (typeof FORMATS)[typeof name]['encode'] =>
-  async function* (rows) {
-    let isFirst = true
-    for await (const row of rows) {
-      for await (const chunk of FORMATS[name].encode(only(row))) {
-        yield isFirst || name !== 'csv' ? chunk : chunk.subarray(chunk.indexOf(LINE_END) + 1)
-      }
-      isFirst = false
-    }
-  }
-
-async function* only<Item>(item: Item): AsyncGenerator<Item, void, void> {
-  yield item
+async function* linesOf(rows: AsyncIterable<unknown>): AsyncGenerator<string, void, void> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`
 }
+
+export const commands: readonly Command[] = [replayCommand]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
@@ -6,14 +7,14 @@ import { likelierBarrier, verdictSchema } from '../../../contracts/verdict.ts'
 import { type ProofEvent, type Verification, verificationSchema } from '../../../contracts/verification.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { checkProof, type Verifier } from '../../proof/index.ts'
-import { barsOf } from '../kit/bar-pages.ts'
-import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { barPages } from '../kit/bar-pages.ts'
+import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
-import { findService, SERVICE_FLAGS } from '../kit/find-service.ts'
+import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 import { readNote, requireKeys, VKEY_FLAG } from './audit.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
-export const verifyCommand = defineCommand({
+const verifyCommand = defineCommand({
   name: 'verify',
   summary: 'Shows a recorded verdict with its outcome, and checks the hashes.',
   notes: [
@@ -23,7 +24,7 @@ export const verifyCommand = defineCommand({
   flags: {
     proof: switchFlag('Checks a proof file instead, offline, with nothing but --vkey.'),
     recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
-    vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
+    vkey: VKEY_FLAG,
     json: switchFlag('Writes the whole verification as JSON.'),
     ...SERVICE_FLAGS,
   },
@@ -34,60 +35,52 @@ export const verifyCommand = defineCommand({
   ],
   async run(input) {
     const { operands, flags, stdout } = input
-    if (flags.proof) {
-      verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
-      return
-    }
+    if (flags.proof) return verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
     const verdictId = z.uuid().safeParse(operands[0]?.toLowerCase())
-    if (!verdictId.success) {
+    if (!verdictId.success)
       throw new ServiceError('config_invalid', {
         message: `verdict_id is ${JSON.stringify(operands[0])}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
       })
-    }
     const service = await findService(input)
-    const asked = { format: 'json' }
-    const verification = await service.get(`/verify/${verdictId.data}`, asked, verificationSchema)
+    const path = `/verify/${verdictId.data}`
+    const verification = await service.get(path, { format: 'json' }, verificationSchema)
     requireHash('verdict', verification)
     if (verification.outcome !== null) requireHash('outcome', verification.outcome)
     stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
     if (!flags.recompute) return
     const verdict = verdictSchema.parse(verification.event.data)
-    const { anchorBar: from, barClose: to } = verdict
-    const found = await recomputeVerdict(verdict, barsOf(service, verdict, { from, to }))
-    for (const { field, recorded, recomputed } of found.differences)
+    const period = { from: verdict.anchorBar, to: verdict.barClose }
+    const pages = barPages(verdict, period, (query) => service.get('/api/bars', query, barsAnswerSchema))
+    const { bars, differences } = await recomputeVerdict(verdict, pages)
+    for (const { field, recorded, recomputed } of differences)
       stdout.write(
         `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,
       )
-    if (found.differences.length > 0) throw differs(found.differences.length, found.bars)
-    stdout.write(`computed  again from ${found.bars} bars: the same to the last bit\n`)
+    if (differences.length > 0)
+      throw new ServiceError('proof_invalid', {
+        message: `${differences.length} fields of the verdict come out otherwise from ${bars} bars.`,
+        nextStep:
+          'Compare the bars with those of the venue: GET /api/bars says where they come from, and which are missing.',
+      })
+    stdout.write(`computed  again from ${bars} bars: the same to the last bit\n`)
   },
 })
 
-const differs = (fields: number, bars: number): ServiceError =>
-  new ServiceError('proof_invalid', {
-    message: `${fields} fields of the verdict come out otherwise from ${bars} bars.`,
-    nextStep:
-      'Compare the bars with those of the venue: GET /api/bars says where they come from, and which are missing.',
-  })
+export const commands: readonly Command[] = [verifyCommand]
 
 /** Checks a proof file; asks nobody. */
 function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): void {
-  const proven = checkProof(readNote(file), keys)
-  const { content, origin, index, size, signatures } = proven
-  const by = signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
-  const lines = [
-    `event     ${content.type} ${content.id}`,
-    `says      ${canonicalJson(content.data)}`,
-    `entry     ${index} of ${origin}, in its tree of ${size}`,
-    `signed    by ${by.join(', ')}`,
-    'checked   the event hashes to the entry, the entry leads to the root, the root is signed',
-    'unchecked that the log has no other history: `signal audit` compares it with what it was',
-  ]
-  stdout.write(
-    flags.json === true
-      ? `${JSON.stringify({ event: content, origin, index, size, signed: by })}\n`
-      : `${lines.join('\n')}\n`,
-  )
+  const { content, origin, index, size, signatures } = checkProof(readNote(file), keys)
+  const signed = signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
+  if (flags.json === true)
+    return void stdout.write(`${JSON.stringify({ event: content, origin, index, size, signed })}\n`)
+  stdout.write(`event     ${content.type} ${content.id}
+says      ${canonicalJson(content.data)}
+entry     ${index} of ${origin}, in its tree of ${size}
+signed    by ${signed.join(', ')}
+checked   the event hashes to the entry, the entry leads to the root, the root is signed
+unchecked that the log has no other history: \`signal audit\` compares it with what it was
+`)
 }
 
 function requireHash(
@@ -96,7 +89,7 @@ function requireHash(
 ): void {
   const computed = eventHash({ ...event, meta: { correlationId: 'verify', actor: 'verify' } })
   if (computed === hash) return
-  throw new ServiceError('internal_error', {
+  throw new ServiceError('proof_invalid', {
     message: `the ${what} does not fit its hash: ${hash} was said, ${computed} comes out`,
   })
 }
@@ -112,21 +105,15 @@ function linesOf({
 }: Verification): string {
   const verdict = verdictSchema.parse(event.data)
   const { exchange, coin, timeframe, call, confidence, probability, regime, price, reasoning } = verdict
-  const ending =
-    outcome === null
-      ? 'none yet'
-      : `${outcomeSchema.parse(outcome.event.data).race}, labelled at ${outcome.event.at}`
-  const lines = [
-    `verdict   ${verdict_id}`,
-    `series    ${exchange} ${coin} ${timeframe}`,
-    `said      ${call}, ${confidence} % that the ${likelierBarrier(probability)} barrier comes first, ${regime} at ${price}`,
-    `because   ${reasoning}`,
-    `recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})`,
-    ...(recorded_note === null ? [] : [`note      ${recorded_note}`]),
-    `window    closes at ${window_closes_at}`,
-    `outcome   ${ending}`,
-    `hash      ${hash} fits`,
-    notice,
-  ]
-  return `${lines.join('\n')}\n`
+  const race = outcome && `${outcomeSchema.parse(outcome.event.data).race}, labelled at ${outcome.event.at}`
+  return `verdict   ${verdict_id}
+series    ${exchange} ${coin} ${timeframe}
+said      ${call}, ${confidence} % that the ${likelierBarrier(probability)} barrier comes first, ${regime} at ${price}
+because   ${reasoning}
+recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})
+${recorded_note === null ? '' : `note      ${recorded_note}\n`}window    closes at ${window_closes_at}
+outcome   ${race ?? 'none yet'}
+hash      ${hash} fits
+${notice}
+`
 }

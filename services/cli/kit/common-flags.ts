@@ -7,14 +7,11 @@ export const settingFlag = <Name extends SettingName>(
   setting: Name,
 ): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })
 
-/** The flags that were given, as the query of the service that reads the same. */
-export const queryOf = (
-  texts: Readonly<Record<string, string | undefined>>,
-  names: readonly string[],
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    names.flatMap((name) => (texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]])),
-  )
+/** Flags of a command that another one needs too, as they were given: `signal backup ADDRESS --data-dir ./data`. */
+export const flagsAgain = (
+  texts: Readonly<Partial<Record<string, string>>>,
+  names = ['server', 'data-dir', 'market'],
+): string => names.map((name) => (texts[name] === undefined ? '' : ` --${name} ${texts[name]}`)).join('')
 
 export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
   schema: z

@@ -1,13 +1,16 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { ERASURE_LIST_FILE, openErasureList } from '../../accounts/index.ts'
 import { hashOf, type Manifest } from '../../log/backup/manifest.ts'
 import { noteBackup } from '../../log/backup/newest-backup.ts'
 import { openStorage } from '../../log/backup/open-storage.ts'
 import { checkBackup } from '../../log/backup/read-backup.ts'
-import type { BackupStorage } from '../../log/backup/storage.ts'
+import { restoreBackup } from '../../log/backup/restore-backup.ts'
 import { recordedOf, takeBackup } from '../../log/backup/take-backup.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
 import { requireEnd } from '../../log/embedded/log-end.ts'
@@ -15,12 +18,12 @@ import type { StoredRow } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { backupKeyOf, keyFingerprintOf } from '../../runtime/secrets/market-keys.ts'
-import { type CommandContext, type CommandInput, defineCommand } from '../kit/command.ts'
-import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
+import { FOLDER_FLAGS, flagsAgain, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine, grouped } from '../kit/output.ts'
 
 /** Also for the keys, of which the newest signs backups. */
-export const BACKUP_FLAGS = {
+const BACKUP_FLAGS = {
   ...FOLDER_FLAGS,
   'sealing-key': settingFlag('SEALING_KEY'),
   'wrapping-keys': settingFlag('WRAPPING_KEYS'),
@@ -33,8 +36,7 @@ export const BACKUP_FLAGS = {
  * @throws ServiceError `config_invalid` for an address, credentials or keys that cannot be used; `store_mismatch` for a
  *   log whose key is not here
  */
-export function backupParts(input: CommandInput<typeof BACKUP_FLAGS>) {
-  const { operands, flags, environment, now, signal } = input
+function backupParts({ operands, flags, environment, now, signal }: CommandInput<typeof BACKUP_FLAGS>) {
   const directory = join(flags['data-dir'], flags.market)
   const settings = {
     SEALING_KEY: flags['sealing-key'],
@@ -42,36 +44,24 @@ export function backupParts(input: CommandInput<typeof BACKUP_FLAGS>) {
     MARKET: flags.market,
   }
   const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal)
+  const fingerprint = keyFingerprintOf(settings, directory)
   return {
     directory,
     storage: openStorage(operands[0] ?? '', { environment, now, sleep: pause }),
     key: backupKeyOf(settings, directory),
-    fingerprint: keyFingerprintOf(settings, directory),
+    /** @throws ServiceError `store_mismatch` for a log that was begun under another sealing key than the one at hand */
+    requireSameKey: (first: StoredRow): void => {
+      const event = decodeEvent(recordedOf(first))
+      if (event.type !== 'LogBegun' || event.data.secretFingerprint === fingerprint) return
+      throw new ServiceError('store_mismatch', {
+        message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
+        nextStep: 'Put the key that the log was begun under in its place, and run the command again.',
+      })
+    },
   }
 }
 
-/** @throws ServiceError `store_mismatch` where the log was begun under another sealing key than the one at hand */
-export function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
-  const event = decodeEvent(recordedOf(first))
-  if (event.type !== 'LogBegun' || event.data.secretFingerprint === fingerprint) return
-  throw new ServiceError('store_mismatch', {
-    message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
-    nextStep: 'Put the key that the log was begun under in its place, and run the command again.',
-  })
-}
-
-const summaryOf = (manifest: Manifest, storage: BackupStorage) => ({
-  place: storage.description,
-  log_id: manifest.logId,
-  market: manifest.market,
-  position: manifest.head,
-  at: manifest.segments.at(-1)?.lastAt ?? null,
-  segments: manifest.segments.length,
-  hash: hashOf(manifest),
-  taken_at: manifest.takenAt,
-})
-
-export const backupCommand = defineCommand({
+const backupCommand = defineCommand({
   name: 'backup',
   summary: 'Adds the events to a backup that it does not have yet, while the service runs.',
   notes: [
@@ -91,34 +81,41 @@ export const backupCommand = defineCommand({
     'signal backup /mnt/backup/signal --check',
   ],
   async run(input) {
-    const { flags, signal, now } = input
-    const { directory, storage, key, fingerprint } = backupParts(input)
+    const { flags, signal, now, stderr } = input
+    const { directory, storage, key, requireSameKey } = backupParts(input)
+    const { description: place } = storage
     const progress = createProgressLine(input)
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
     if (flags.check) {
-      const summary = summaryOf(await checkBackup({ storage, key, signal, onProgress }), storage)
+      const summary = summaryOf(await checkBackup({ storage, key, signal, onProgress }), place)
       const { position, at, hash } = summary
-      progress.end(
-        `${storage.description} is whole up to position ${grouped(position)}, of ${at}, and signed; hash ${hash}`,
-        summary,
-      )
-      return
+      const found = `${place} is whole up to position ${grouped(position)}, of ${at}, and signed; hash ${hash}`
+      return progress.end(found, summary)
     }
-    const rows = openStoredRows(requireLog(directory))
+    const file = logFile(directory)
+    if (!existsSync(file))
+      throw new ServiceError('config_invalid', {
+        message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means`,
+      })
+    requireEnd(file)
+    const rows = openStoredRows(file)
     try {
       const first = rows.find(STORE_IDENTITY_STREAM, 0)
-      if (first !== undefined) requireSameKey(first, fingerprint)
+      if (first !== undefined) requireSameKey(first)
       const taken = await takeBackup({ rows, storage, key, now, signal, onProgress })
       const { manifest, events, bytes, segments, unremoved } = taken
-      noteTaken(directory, manifest, input)
+      try {
+        noteBackup(directory, { logId: manifest.logId, takenAt: manifest.takenAt, position: manifest.head })
+      } catch (error) {
+        const why = `Warning: the backup is whole, but signal doctor will not see it: ${reasonOf(error)}`
+        stderr.write(`${why}. Run the command as the user of the service.\n`)
+      }
       if (unremoved !== undefined)
-        input.stderr.write(
-          `Warning: files of runs that were interrupted could not be removed: ${unremoved}\n`,
-        )
+        stderr.write(`Warning: files of runs that were interrupted could not be removed: ${unremoved}\n`)
       progress.end(
-        `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${storage.description} goes up to position ${grouped(manifest.head)}`,
-        { ...summaryOf(manifest, storage), added_events: events },
+        `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place} goes up to position ${grouped(manifest.head)}`,
+        { ...summaryOf(manifest, place), added_events: events },
       )
     } finally {
       rows.close()
@@ -126,29 +123,88 @@ export const backupCommand = defineCommand({
   },
 })
 
-/** A backup that cannot be noted beside the log is as good as any; `signal doctor` does not see it. */
-function noteTaken(
-  directory: string,
-  { logId, takenAt, head }: Manifest,
-  { stderr }: Pick<CommandContext, 'stderr'>,
-): void {
-  try {
-    noteBackup(directory, { logId, takenAt, position: head })
-  } catch (error) {
-    stderr.write(
-      `Warning: the backup is whole, but signal doctor will not see it: ${reasonOf(error)}. Run the command as the user of the service.\n`,
+const summaryOf = (manifest: Manifest, place: string) => ({
+  place,
+  log_id: manifest.logId,
+  market: manifest.market,
+  position: manifest.head,
+  at: manifest.segments.at(-1)?.lastAt ?? null,
+  segments: manifest.segments.length,
+  hash: hashOf(manifest),
+  taken_at: manifest.takenAt,
+})
+
+const restoreCommand = defineCommand({
+  name: 'restore',
+  summary: 'Restores the log of a backup into an empty folder, up to a position.',
+  notes: [
+    'Every event is read back and compared with the hash of the log before the file gets the name under which a service opens it. The folder of the market may hold the files that you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects; any other file is refused. The sealing key has to be there, or in SEALING_KEY: it checks who wrote the backup.',
+    'With --erased, the keys of accounts that were erased since are left out; their list is the file erased-subjects beside the lost log. What was revoked after the newest event that is restored holds again, until `signal keys revoke-older` ends it. See [backup.md](backup.md).',
+  ],
+  operands: ['address'],
+  flags: {
+    'to-position': {
+      schema: z.coerce.number().int().positive().optional(),
+      help: 'Position of the last event to restore. Default: all.',
+      example: '120000',
+    },
+    erased: {
+      schema: z.string().min(1).optional(),
+      help: 'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, if there is one.',
+      example: '/var/lib/signal/erased-subjects',
+    },
+    ...BACKUP_FLAGS,
+  },
+  examples: [
+    'signal restore /mnt/backup/signal --data-dir ./restored',
+    'signal restore s3://backups/signal --data-dir ./restored --to-position 120000',
+  ],
+  async run(input) {
+    const { flags, texts, stderr, signal } = input
+    const { directory, storage, key, requireSameKey } = backupParts(input)
+    const progress = createProgressLine(input)
+    const listBesideLog = join(directory, ERASURE_LIST_FILE)
+    const erasures = readErasures(flags.erased ?? listBesideLog, flags.erased !== undefined)
+    const { position, events, at, hash, erased } = await restoreBackup({
+      storage,
+      key,
+      directory,
+      upTo: flags['to-position'],
+      erased: new Set(erasures),
+      accept({ market }) {
+        if (market === flags.market) return
+        const message = `the backup is of a ${market} market: say --market ${market}`
+        throw new ServiceError('store_mismatch', { message })
+      },
+      inspect: requireSameKey,
+      remember: (streams) => openErasureList(listBesideLog).add(streams),
+      signal,
+      onProgress: (done) => progress.show(`${grouped(done.position)} of ${grouped(done.head)} ${done.doing}`),
+    })
+    progress.end(
+      `${grouped(events)} events, up to position ${grouped(position)} of ${at}, are in ${directory}, verified; hash ${hash}`,
+      { directory, position, events, at, hash, erased },
     )
+    const instant = isoTime(Date.parse(at) + 1)
+    stderr.write(
+      `Keys that were revoked and sessions that ended after ${at} hold again. Once the service runs, end everything that is older: signal keys revoke-older --issued-before ${instant}${flagsAgain(texts)}\n`,
+    )
+    if (!existsSync(join(directory, 'newest-checkpoint')))
+      stderr.write(
+        'Put newest-checkpoint back beside it if you have it: without it, the transparency log is not signed any more (docs/proof.md).\n',
+      )
+  },
+})
+
+/** @param isNamed whether a flag names the file, which must be there then */
+function readErasures(file: string, isNamed: boolean): readonly string[] {
+  try {
+    if (isNamed) readFileSync(file)
+    return openErasureList(file).read()
+  } catch (cause) {
+    const message = `--erased ${file} cannot be used: ${reasonOf(cause)}`
+    throw new ServiceError('config_invalid', { message, cause })
   }
 }
 
-/** The log file of a folder. @throws ServiceError `config_invalid` where there is none */
-function requireLog(directory: string): string {
-  const file = logFile(directory)
-  if (existsSync(file)) {
-    requireEnd(file)
-    return file
-  }
-  throw new ServiceError('config_invalid', {
-    message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means`,
-  })
-}
+export const commands: readonly Command[] = [backupCommand, restoreCommand]

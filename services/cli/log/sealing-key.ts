@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { addWrappingKey, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
-import { defineCommand } from '../kit/command.ts'
+import { type Command, defineCommand } from '../kit/command.ts'
 import { FOLDER_FLAGS, switchFlag } from '../kit/common-flags.ts'
 
-export const sealingKeyCommand = defineCommand({
+const sealingKeyCommand = defineCommand({
   name: 'sealing-key replace',
   summary: 'Makes a new key, which seals personal data from the next start on.',
   notes: [
@@ -41,3 +41,5 @@ export const sealingKeyCommand = defineCommand({
     }
   },
 })
+
+export const commands: readonly Command[] = [sealingKeyCommand]

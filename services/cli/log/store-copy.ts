@@ -4,11 +4,11 @@ import { z } from 'zod'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { copyToEventStoreDb } from '../../log/copy/copy-to-eventstoredb.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
-import { defineCommand } from '../kit/command.ts'
+import { type Command, defineCommand } from '../kit/command.ts'
 import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { createProgressLine, grouped } from '../kit/output.ts'
 
-export const storeCopyCommand = defineCommand({
+const storeCopyCommand = defineCommand({
   name: 'store copy',
   summary: 'Copies the embedded log to EventStoreDB.',
   notes: [
@@ -44,3 +44,5 @@ export const storeCopyCommand = defineCommand({
     }
   },
 })
+
+export const commands: readonly Command[] = [storeCopyCommand]

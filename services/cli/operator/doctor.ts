@@ -14,6 +14,7 @@ import {
 import { START } from '../../../contracts/position.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { operatorSubscriptionsSchema } from '../../../contracts/webhook-answers.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/newest-backup.ts'
@@ -27,32 +28,21 @@ import { checkStore } from '../../log/store-identity.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { factSecretOf, requireKeyOfLog } from '../../runtime/secrets/market-keys.ts'
-import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
-import { SERVICE_FLAGS } from '../kit/find-service.ts'
-import { askForState, Service, type ServiceAddress, type ServiceState } from '../kit/service.ts'
-import {
-  CONNECT_MS,
-  type Description,
-  describeChain,
-  describeClock,
-  describeWebhooks,
-} from './doctor-checks.ts'
+import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
+import { flagsAgain, switchFlag } from '../kit/common-flags.ts'
+import { grouped } from '../kit/output.ts'
+import { openService, SERVICE_FLAGS, type ServiceState } from '../kit/service.ts'
 
-interface Finding {
-  readonly part: string
-  readonly ok: boolean
-  /** It works, and a part of it is late or not there. */
-  readonly isDegraded?: boolean
-  readonly detail: string
-  /** The next step and the exit code of a fault. */
-  readonly error?: ServiceError
+/** A text for a part that works, or why it is weak: it works, and a part of it is late or not there. */
+type Found = string | { readonly weak: string }
+
+interface Check {
+  readonly name: string
+  /** @throws ServiceError for a fault */
+  readonly check: () => Promise<Found>
+  /** The command or the setting that mends it. */
+  readonly nextStep: string
 }
-
-/** The settings that decide where the service keeps things and what it needs to reach. */
-const SETTING_FLAGS = Object.fromEntries(
-  Object.entries(SETTING_DEFINITIONS).filter(([flag]) => flag !== SETTINGS.EXIT_AT_END.flag),
-)
 
 const FLAGS = {
   server: SERVICE_FLAGS.server,
@@ -62,12 +52,16 @@ const FLAGS = {
   json: switchFlag('Writes the findings as JSON.'),
 } as const
 
-export const doctorCommand = defineCommand({
+/** The settings of the service, which decide where it keeps things and what it has to reach. */
+const SETTING_FLAGS = Object.fromEntries(
+  Object.entries(SETTING_DEFINITIONS).filter(([flag]) => flag !== SETTINGS.EXIT_AT_END.flag),
+)
+
+const doctorCommand = defineCommand({
   name: 'doctor',
-  summary:
-    'Checks the runtime, the settings, the store and the servers of the service, and reports what is wrong.',
+  summary: 'Checks what breaks an installation, and names the command that mends it.',
   notes: [
-    'It checks the runtime, the settings, the data folder, the store, its keys, backup and checkpoint, the clock, the configured servers, the chain and the webhooks. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
+    'It checks the settings, the data folder, the store, its keys, backup and checkpoint, the clock, the configured servers, the chain and the webhooks. Over EventStoreDB it also checks the rights to read and append. It changes nothing. Each part is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
@@ -77,226 +71,264 @@ export const doctorCommand = defineCommand({
     'signal doctor --market recorded --data ./binance-usdm --json',
   ],
   async run(input) {
-    const findings = await examine(input)
-    const { stdout } = input
-    if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
-    else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
+    const { flags, stdout } = input
+    const findings = [await examine(settingsCheck(flags))]
+    if (findings[0]?.ok === true)
+      for (const check of await checksFor(settingsOf(flags), input)) findings.push(await examine(check))
+    if (flags.json) stdout.write(`${JSON.stringify(findings)}\n`)
+    else
+      for (const { part, ok, degraded, detail, next_step: step } of findings) {
+        stdout.write(`${!ok ? 'fault' : degraded ? 'weak ' : 'ok   '}  ${part.padEnd(12)}  ${detail}\n`)
+        if (step !== undefined) stdout.write(`${' '.repeat(21)}${step}\n`)
+      }
     const fault = findings.find(({ ok }) => !ok)
-    const definition: ErrorDefinition = ERRORS[fault?.error?.code ?? 'internal_error']
+    const definition: ErrorDefinition = ERRORS[fault?.code ?? 'internal_error']
     return fault === undefined ? 0 : (definition.exitCode ?? 1)
   },
 })
 
-const markOf = ({ ok, isDegraded }: Finding): string =>
-  !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
+export const commands: readonly Command[] = [doctorCommand]
 
-const linesOf = (finding: Finding): string[] => [
-  `${markOf(finding)}  ${finding.part.padEnd(12)}  ${finding.detail}`,
-  ...(finding.error === undefined ? [] : [`${' '.repeat(21)}${finding.error.nextStep}`]),
-]
-
-const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
-  part,
-  ok,
-  degraded: isDegraded,
-  detail,
-  ...(error && { code: error.code, next_step: error.nextStep }),
-})
-
-async function examine({ flags, now, signal }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
-  const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
-  let settings: Settings | undefined
-  const ofSettings = await look('settings', async () => {
-    settings = settingsOf(flags)
-    return `${settings.MARKET} market, roles ${settings.ROLES.join(', ')}`
-  })
-  findings.push(ofSettings)
-  if (settings === undefined) return findings
-  const { EVENTSTORE_URL, NATS_URL, REDIS_URL, DATA_DIR } = settings
-  const directory = join(DATA_DIR, settings.MARKET)
-  findings.push(await look('data folder', async () => describeFolder(directory)))
-  const known = settings
-  findings.push(await look('store', () => describeStore(known, directory)))
-  if (existsSync(join(directory, 'events.db'))) {
-    findings.push(await look('keys', async () => describeKeys(known, directory)))
-    findings.push(await look('clock', async () => describeClock(directory, now())))
-    findings.push(await look('backup', async () => describeBackup(directory, now())))
-    findings.push(await look('checkpoint', async () => describeCheckpoint(known, directory)))
+async function examine({ name: part, check, nextStep }: Check) {
+  try {
+    const found = await check()
+    if (typeof found === 'string') return { part, ok: true, degraded: false, detail: found }
+    return { part, ok: true, degraded: true, detail: found.weak, next_step: nextStep }
+  } catch (error) {
+    const code = error instanceof ServiceError ? error.code : 'internal_error'
+    return { part, ok: false, degraded: false, detail: reasonOf(error), code, next_step: nextStep }
   }
-  const socketPath = await findOwnerSocket(directory)
-  if (socketPath !== undefined)
-    findings.push(
-      await look('webhooks', () =>
-        describeWebhooks(new Service({ url: 'http://localhost', socketPath }, signal)),
-      ),
-    )
-  const { X402_RPC_URL, X402_NETWORK, X402_ASSET } = settings
-  if (X402_RPC_URL !== undefined)
-    findings.push(
-      await look('chain', () => describeChain(X402_RPC_URL, requirePaymentChain(X402_NETWORK, X402_ASSET))),
-    )
-  if (flags.log) findings.push(await look('log', async () => describeLog(known, directory)))
-  if (EVENTSTORE_URL !== undefined)
-    findings.push(await look('event store', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
-  if (NATS_URL !== undefined)
-    findings.push(await look('NATS', () => describePort(NATS_URL, 4222, 'bus_unavailable')))
-  if (REDIS_URL !== undefined)
-    findings.push(await look('Redis', () => describePort(REDIS_URL, 6379, 'cache_unavailable')))
-  const { server } = flags
-  if (server !== undefined) findings.push(await look('server', () => describeService({ url: server })))
-  return findings
 }
 
-async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
-  try {
-    const found = await describe()
-    return { part, ok: true, ...(typeof found === 'string' ? { detail: found } : found) }
-  } catch (error) {
-    const known =
-      error instanceof ServiceError
-        ? error
-        : new ServiceError('internal_error', { message: reasonOf(error), cause: error })
-    return { part, ok: false, detail: known.message, error: known }
+const settingsCheck = (flags: Parameters<typeof settingsOf>[0]): Check => ({
+  name: 'settings',
+  check: async () => {
+    const { MARKET, ROLES } = settingsOf(flags)
+    return `${MARKET} market, roles ${ROLES.join(', ')}; Node.js ${process.versions.node}`
+  },
+  nextStep: 'Correct the setting that is named; docs/settings.md lists them all.',
+})
+
+type Input = CommandInput<typeof FLAGS>
+
+/** The parts of an installation that checks look at. */
+async function installationOf(settings: Settings, { flags, texts, now, signal }: Input) {
+  const directory = join(settings.DATA_DIR, settings.MARKET)
+  const socketPath = await findOwnerSocket(directory)
+  return {
+    settings,
+    directory,
+    file: join(directory, 'events.db'),
+    /** The service that runs on the folder. */
+    own: socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal),
+    server: flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal),
+    isWholeLog: flags.log,
+    /** Flags that the commands of a next step need too. */
+    again: flagsAgain(texts, ['data-dir', 'market']),
+    now,
   }
+}
+
+type Installation = Awaited<ReturnType<typeof installationOf>>
+
+async function checksFor(settings: Settings, input: Input): Promise<readonly Check[]> {
+  const installation = await installationOf(settings, input)
+  return [
+    ...storeChecks(installation),
+    ...(existsSync(installation.file) ? folderChecks(installation) : []),
+    ...serverChecks(installation),
+  ]
+}
+
+function storeChecks({ settings, directory, file, own, isWholeLog }: Installation): readonly Check[] {
+  const { DATA_DIR, EVENTSTORE_URL } = settings
+  const checks: readonly Check[] = [
+    {
+      name: 'data folder',
+      async check() {
+        let existing = resolve(directory)
+        while (!existsSync(existing)) existing = resolve(existing, '..')
+        accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+        const bytes = freeBytes(existing)
+        const found = `${directory} has ${grouped(Math.floor(bytes / 1_000_000))} MB free`
+        if (bytes < LITTLE_SPACE_BYTES) throw new ServiceError('store_full', { message: found })
+        return found
+      },
+      nextStep: `Give it to the user of the service, on a disk with room: chown -R USER ${DATA_DIR}; df -h ${DATA_DIR}`,
+    },
+    {
+      name: 'store',
+      async check() {
+        if (own) return describeState(await own.state(), 'a service runs on it: ')
+        if (EVENTSTORE_URL !== undefined)
+          return describeLog(openEventStoreDbStore({ connectionString: EVENTSTORE_URL }), settings, directory)
+        if (!existsSync(file)) return 'none yet; begun on the first start'
+        requireKeyOfLog(settings, directory)
+        return describeLog(await openEmbeddedStore({ directory, now: Date.now }), settings, directory)
+      },
+      nextStep: own
+        ? 'docs/runbook.md has a section for each part.'
+        : `Stop what has it open (systemctl stop signal), correct the market, the key or EVENTSTORE_URL, or give its user the rights: npm run store:rights. A damaged log: signal restore ADDRESS --data-dir ./restored`,
+    },
+  ]
+  const log: Check = {
+    name: 'log',
+    async check() {
+      if (!existsSync(file))
+        return { weak: 'there is no embedded store; the server of the log checks its own files' }
+      return `${grouped(checkLog(file))} events, each as it was written`
+    },
+    nextStep: 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)',
+  }
+  return isWholeLog ? [...checks, log] : checks
+}
+
+const folderChecks = ({ settings, directory, file, again, now }: Installation): readonly Check[] => [
+  {
+    name: 'keys',
+    async check() {
+      requireKeyOfLog(settings, directory)
+      return 'the sealing key that the log was begun under is there'
+    },
+    nextStep: `Copy it from where you keep it: cp sealing.key ${directory}/`,
+  },
+  {
+    name: 'clock',
+    async check() {
+      const rows = openStoredRows(file)
+      const newest = rows.at(rows.head())?.[6]
+      rows.close()
+      const behindMs = newest === undefined ? 0 : Date.parse(newest) - now()
+      if (behindMs <= CLOCK_GRACE_MS) return 'not behind the newest event of the log'
+      return { weak: `${Math.ceil(behindMs / 1_000)} s behind the newest event of the log` }
+    },
+    nextStep: 'Set it by NTP: timedatectl set-ntp true',
+  },
+  {
+    name: 'backup',
+    async check() {
+      const rows = openStoredRows(file)
+      const newest = newestBackup(directory, rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
+      rows.close()
+      if (newest === undefined) return { weak: 'none of this log is noted here' }
+      const hours = Math.floor((now() - Date.parse(newest.takenAt)) / HOUR_MS)
+      const found = `the newest is ${hours} hours old and goes to position ${newest.position}`
+      return hours < OLD_BACKUP_HOURS ? found : { weak: found }
+    },
+    nextStep: `Let cron run: signal backup ADDRESS${again}`,
+  },
+  {
+    name: 'checkpoint',
+    async check() {
+      const kept = settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')
+      if (existsSync(kept)) return `kept in ${kept}`
+      return { weak: `none in ${kept}: none was signed yet, or it was removed` }
+    },
+    nextStep: 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).',
+  },
+]
+
+function serverChecks({ settings, own, server, again }: Installation): readonly Check[] {
+  const { X402_RPC_URL, X402_NETWORK, X402_ASSET, NATS_URL, REDIS_URL } = settings
+  const checks: (Check | '' | false | undefined)[] = [
+    own && {
+      name: 'webhooks',
+      async check() {
+        let failing = 0
+        for await (const page of own.pages('/operator/webhooks', {}))
+          for (const { state, failures_in_a_row: failures } of operatorSubscriptionsSchema.parse(page)
+            .webhooks)
+            failing += Number(failures > 0 || state === 'disabled')
+        return failing === 0 ? 'none is failing' : { weak: `${failing} failing` }
+      },
+      nextStep: `signal webhooks list${again}`,
+    },
+    X402_RPC_URL !== undefined && {
+      name: 'chain',
+      async check() {
+        const on = requirePaymentChain(X402_NETWORK, X402_ASSET)
+        const id = await chainIdOf(X402_RPC_URL)
+        const found = `the node is of chain ${id}`
+        if (id === on.id) return found
+        const message = `${found}, and payments are on chain ${on.id}`
+        throw new ServiceError('config_invalid', { message })
+      },
+      nextStep: 'Set X402_RPC_URL to a node of the chain that X402_NETWORK names.',
+    },
+    NATS_URL !== undefined && {
+      name: 'NATS',
+      check: () => describePort(NATS_URL, 4222, 'bus_unavailable'),
+      nextStep: 'Start nats-server, or correct NATS_URL.',
+    },
+    REDIS_URL !== undefined && {
+      name: 'Redis',
+      check: () => describePort(REDIS_URL, 6379, 'cache_unavailable'),
+      nextStep: 'Start redis-server, or correct REDIS_URL.',
+    },
+    server && {
+      name: 'server',
+      check: async () => describeState(await server.state()),
+      nextStep: 'Start it, and ask its /readyz by hand.',
+    },
+  ]
+  return checks.filter((check) => typeof check === 'object')
 }
 
 /** Below this, the log may not grow for long. */
 const LITTLE_SPACE_BYTES = 100_000_000
-
-function describeFolder(directory: string): string {
-  let existing = resolve(directory)
-  while (!existsSync(existing)) existing = resolve(existing, '..')
-  try {
-    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (cause) {
-    throw new ServiceError('config_invalid', {
-      message: `DATA_DIR (--data-dir): ${existing} cannot be written: ${reasonOf(cause)}`,
-      cause,
-    })
-  }
-  const bytes = freeBytes(existing)
-  const free = `${Math.floor(bytes / 1_000_000).toLocaleString('en')} MB free`
-  if (bytes < LITTLE_SPACE_BYTES) {
-    throw new ServiceError('store_full', { message: `the disk of ${directory} has ${free}` })
-  }
-  return existing === resolve(directory)
-    ? `${directory}, ${free}`
-    : `${directory} is made on the first start, ${free}`
-}
-
-async function describeStore(settings: Settings, directory: string): Promise<Description> {
-  const socketPath = await findOwnerSocket(directory)
-  if (socketPath !== undefined) {
-    const { isDegraded, detail } = await describeService({ url: 'http://localhost', socketPath })
-    return { isDegraded, detail: `a service runs on it: ${detail}` }
-  }
-  if (!existsSync(join(directory, 'events.db'))) {
-    return settings.EVENTSTORE_URL === undefined
-      ? 'none yet; begun on the first start'
-      : 'EventStoreDB keeps the log'
-  }
-  requireKeyOfLog(settings, directory)
-  const store = await openEmbeddedStore({ directory, now: Date.now })
-  try {
-    const head = await store.head()
-    if (head === START) return 'empty'
-    const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
-    if (logId === undefined) throw saysNothing()
-    return `of this market and key, newest position ${head}, not open elsewhere`
-  } finally {
-    await store.close()
-  }
-}
-
-function describeKeys(settings: Settings, directory: string): string {
-  requireKeyOfLog(settings, directory)
-  return 'the sealing key that the log was begun under is there'
-}
-
-/** By the note that `signal backup` leaves beside the log. */
-function describeBackup(directory: string, now: number): Description {
-  const rows = openStoredRows(join(directory, 'events.db'))
-  const newest = newestBackup(directory, rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
-  rows.close()
-  if (newest === undefined) return { isDegraded: true, detail: 'none of this log is noted here' }
-  const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
-  return {
-    isDegraded: hours >= OLD_BACKUP_HOURS,
-    detail: `the newest is ${hours} hours old and goes to position ${newest.position}`,
-  }
-}
-
+/** How far this clock may be behind the newest event, which was dated by it. */
+const CLOCK_GRACE_MS = 5_000
 /** Backups are for every few minutes; one of yesterday means that they stopped. */
 const OLD_BACKUP_HOURS = 24
+/** How long a server may take to answer. */
+const CONNECT_MS = 3_000
+/** A revision that no stream reaches: a store checks the right to append, then refuses the append for its revision. */
+const NEVER_REACHED = 2_000_000_000
 
-function describeCheckpoint({ LOG_NEWEST }: Settings, directory: string): string {
-  const file = LOG_NEWEST ?? join(directory, 'newest-checkpoint')
-  return existsSync(file)
-    ? `kept in ${file}`
-    : `none is kept in ${file}: none was signed yet, or it was removed`
-}
-
-/** In a process of its own, so that it may take long. */
-function describeLog({ EVENTSTORE_URL }: Settings, directory: string): string {
-  if (EVENTSTORE_URL !== undefined)
-    throw new ServiceError('config_invalid', {
-      message: '--log reads the file of the embedded store, and EVENTSTORE_URL names another one',
-      nextStep: 'Leave --log out; EventStoreDB checks its own files (docs/eventstoredb.md).',
-    })
-  const file = join(directory, 'events.db')
-  if (!existsSync(file)) return 'none yet'
-  return `${checkLog(file).toLocaleString('en')} events, each as it was written`
-}
-
-/** Checks that the log is of this service, and that the user of the connection may read and append; appends nothing. */
-async function describeEventStoreDb(
-  settings: Settings,
-  directory: string,
-  connectionString: string,
-): Promise<Description> {
-  const store = openEventStoreDbStore({ connectionString })
+/** Whether a log is of this market and key, and may be read and appended to. It appends nothing, and closes the log. */
+async function describeLog(store: EventStore, settings: Settings, directory: string): Promise<Found> {
   try {
     const head = await store.head()
     const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
-    await requireAppendRight(store)
-    if (logId !== undefined) return `of this market and key, newest position ${head}, read and appended to`
-    if (head !== START) throw saysNothing()
-    return 'empty, read and appended to; begun on the first start'
+    if (logId === undefined && head !== START)
+      throw new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
+    const id = randomUUID()
+    const event = {
+      id,
+      type: 'NeverAppended',
+      schema: 1,
+      data: {},
+      meta: { correlationId: id, actor: 'doctor' },
+    }
+    await store
+      .append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
+      .catch((error: unknown) => {
+        if (!isServiceError(error, 'revision_conflict')) throw error
+      })
+    return head === START ? 'empty, may be appended to' : `of this market and key, newest position ${head}`
   } finally {
     await store.close()
   }
 }
 
-const saysNothing = (): ServiceError =>
-  new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
-
-/** A revision that no stream reaches: the server checks the right to append, then refuses the append for its revision. */
-const NEVER_REACHED = 2_000_000_000
-
-/** @throws ServiceError `store_denied`, and what else keeps the server from checking an append */
-async function requireAppendRight(store: EventStore): Promise<void> {
-  const id = randomUUID()
-  const meta = { correlationId: id, actor: 'doctor' }
-  const event = { id, type: 'NeverAppended', schema: 1, data: {}, meta }
-  try {
-    await store.append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
-  } catch (error) {
-    if (!isServiceError(error, 'revision_conflict')) throw error
-  }
+function describeState({ status, components }: ServiceState, begin = ''): Found {
+  const problems = components.filter(({ state }) => state !== 'ok')
+  const sentences = problems.map(({ name, state, detail }) => `${name} ${state}: ${detail}`)
+  const found = `${begin}${[status, ...sentences].join('; ')}`
+  if (status === 'unready') throw new ServiceError('store_unavailable', { message: found })
+  return status === 'ready' ? found : { weak: found }
 }
 
-const describeService = async (address: ServiceAddress) => describeState(await askForState(address))
-
-/** The state of a service. @throws ServiceError for one that is not ready */
-function describeState({ status, components }: ServiceState) {
-  const problem = components.filter(({ state }) => state !== 'ok')
-  if (status !== 'unready') {
-    const sentences = problem.map(({ name, detail }) => `${name}: ${detail}`)
-    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
+async function chainIdOf(url: string): Promise<number> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
+  const headers = { 'content-type': 'application/json' }
+  const sent = { method: 'POST', headers, body, signal: AbortSignal.timeout(CONNECT_MS) }
+  try {
+    return Number(((await (await fetch(url, sent)).json()) as { readonly result?: unknown }).result)
+  } catch (cause) {
+    const message = `${new URL(url).host}: ${reasonOf(cause)}`
+    throw new ServiceError('payments_unavailable', { message, cause })
   }
-  throw new ServiceError('store_unavailable', {
-    message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
-  })
 }
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */
@@ -304,16 +336,15 @@ async function describePort(
   url: string,
   defaultPort: number,
   code: 'bus_unavailable' | 'cache_unavailable',
-): Promise<string> {
-  const { hostname, port } = new URL(url)
-  const address = `${hostname}:${port === '' ? defaultPort : port}`
-  const socket = connect({ host: hostname, port: port === '' ? defaultPort : Number(port) })
+): Promise<Found> {
+  const { hostname: host, port } = new URL(url)
+  const socket = connect({ host, port: port === '' ? defaultPort : Number(port) })
   socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
   try {
     await once(socket, 'connect')
-    return `${address} accepts connections`
-  } catch (error) {
-    throw new ServiceError(code, { message: `${address}: ${reasonOf(error)}`, cause: error })
+    return `${host} accepts connections`
+  } catch (cause) {
+    throw new ServiceError(code, { message: `${host}: ${reasonOf(cause)}`, cause })
   } finally {
     socket.destroy()
   }

@@ -1,233 +1,180 @@
 import { z } from 'zod'
-import {
-  accountAnswerSchema,
-  accountsAnswerSchema,
-  endedAnswerSchema,
-  keysAnswerSchema,
-  signInAnswerSchema,
-} from '../../../contracts/account-answers.ts'
 import { addressSchema, bytes32Schema, USDC_TEXT } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { paymentAnswerSchema, paymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import { tierSchema } from '../../../contracts/plans.ts'
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
-import {
-  operatorSubscriptionSchema,
-  operatorSubscriptionsSchema,
-} from '../../../contracts/webhook-answers.ts'
-import type { Command } from '../kit/command.ts'
+import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
+import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, requireId } from '../kit/operator-command.ts'
-import type { Service } from '../kit/service.ts'
+import { cellOf, createAnswerWriter } from '../kit/output.ts'
+import { findService, SERVICE_FLAGS } from '../kit/service.ts'
+
+/** A command that sends requests of the operator to a running service. */
+interface OperatorCommand extends Pick<Command, 'name' | 'summary' | 'notes' | 'examples'> {
+  /** Method and path, with `{id}` for the argument. */
+  readonly request: string
+  /** Name of the argument, an id. */
+  readonly operand?: string
+  /** Fields of the query or the body, by the names of their flags. */
+  readonly flags?: FlagDefinitions
+  /** Fields that the table of a list shows. */
+  readonly columns?: readonly string[]
+  /** Said on standard error after the request; `{…}` stands for the argument or a field of the answer. */
+  readonly remark?: string
+  /** The only field of the answer that is written, unless `--json` asks for all. */
+  readonly only?: string
+  /** Why the command has to be confirmed with `--yes`. */
+  readonly confirm?: string
+}
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const ID = '019abcde-7c00-7001-8000-00000000000a'
 const PAYER = '0x1111111111111111111111111111111111111111'
 const TRANSACTION = `0x${'ab'.repeat(32)}`
+const NOTE =
+  'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
 
-/** A text that says why, and is recorded; none where one need not be given. */
-const whyFlag = (about: string, example: string, most: number) => ({
-  schema: z.string().trim().min(1).max(most).default('no reason is given'),
-  help: `Why; ${about} Default: no reason is given.`,
-  example,
+const account = { schema: z.uuid().toLowerCase(), help: 'Id of an account.', example: ACCOUNT }
+const plan = (schema: z.ZodType) => ({
+  schema,
+  help: 'Plan to begin: starter, pro, or free.',
+  example: 'pro',
 })
-const accountFlag = {
-  schema: z.uuid().toLowerCase().optional(),
-  help: 'Id of an account.',
-  example: ACCOUNT,
+/** A text that says why, and is recorded. */
+const reason = {
+  schema: z.string().trim().min(1).max(120).default('no reason is given'),
+  help: 'Why; the owner is shown it. Default: no reason is given.',
+  example: 'complaints of the receiver',
 }
 
-/** Pages of a list, each as its rows. */
-async function* listed<Page extends { readonly next: string | null }>(
-  pages: AsyncIterable<Page>,
-  rows: (page: Page) => readonly object[],
-): AsyncGenerator<readonly object[], void, void> {
-  for await (const page of pages) yield rows(page)
-}
-
-const keyCommands = [
-  operatorCommand({
+const TABLE: readonly OperatorCommand[] = [
+  {
     name: 'keys create',
     summary: 'Makes an API key and writes it to standard output, where it is seen once.',
     notes: [
       'Without --account an account is opened: for the address of --email, whose owner can sign in to it, or without one. With --tier a plan of 30 days begins; `free` begins none.',
     ],
+    request: 'POST /operator/keys',
     flags: {
-      tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter or pro.', example: 'starter' },
+      tier: plan(tierSchema.optional()),
       email: {
         schema: z.string().max(LIMITS.emailCharacters).optional(),
         help: 'Address of the account.',
         example: 'ada@example.com',
       },
-      account: accountFlag,
+      account: { ...account, schema: account.schema.optional() },
       label: {
         schema: z.string().max(LIMITS.keyLabelCharacters).default('operator'),
         help: 'What to call the key. Default: operator.',
         example: 'my bot',
       },
     },
+    remark: 'key {key_id} of account {account_id}, tier {tier}',
+    only: 'key',
     examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
-    async act({ requests, flags: { tier, email, account, label }, stderr }) {
-      const body = {
-        label,
-        ...(tier && { tier }),
-        ...(email && { email }),
-        ...(account && { account_id: account }),
-      }
-      const made = await requests.post('/operator/keys', body, signInAnswerSchema)
-      stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
-      return made
-    },
-    text: ({ key }: { key: string }) => `${key}\n`,
-  }),
-  operatorCommand({
+  },
+  {
     name: 'keys list',
     summary: 'Writes the keys of an account that apply, without the keys themselves.',
-    flags: { account: { ...accountFlag, schema: z.uuid().toLowerCase() } },
+    request: 'GET /operator/keys',
+    flags: { account },
     columns: ['key_id', 'hint', 'label', 'created_at'],
     examples: [`signal keys list --account ${ACCOUNT}`],
-    async *act({ requests, flags }) {
-      yield (await requests.get('/operator/keys', { account_id: flags.account }, keysAnswerSchema)).keys
-    },
-  }),
-  operatorCommand({
+  },
+  {
     name: 'keys revoke',
-    summary: 'Revokes a key, or everything that was issued before an instant.',
-    notes: [
-      'The id is that of `signal keys list`, not the key. With --issued-before instead, all keys of all accounts that were issued before then are revoked, and older sessions and programs end: what a restore brought back to life.',
-    ],
-    operand: 'key_id?',
-    read: (_name, text) => (text === '' ? '' : requireId('key_id', text)),
+    summary: 'Revokes a key.',
+    notes: ['The id is that of `signal keys list`, not the key.'],
+    operand: 'key_id',
+    request: 'DELETE /operator/keys/{id}',
+    remark: 'key {id} is revoked',
+    examples: [`signal keys revoke ${ID}`],
+  },
+  {
+    name: 'keys revoke-older',
+    summary: 'Revokes every key that was issued before an instant, and ends older sessions and programs.',
+    notes: ['This ends what a restore brought back to life. Each line counts what was ended.'],
+    request: 'POST /operator/keys/revoke',
     flags: {
       'issued-before': {
-        schema: exactInstantParameter.optional(),
+        schema: exactInstantParameter,
         help: 'Revokes what was issued before then; ISO 8601.',
         example: '2026-11-22T12:00:00Z',
       },
     },
-    examples: [`signal keys revoke ${ID}`, 'signal keys revoke --issued-before 2026-11-22T12:00:00Z'],
-    check(flags, id) {
-      if ((id === '') !== (flags['issued-before'] === undefined)) return
-      throw new ServiceError('config_invalid', {
-        message: 'keys revoke takes the id of a key, or --issued-before: give one of the two',
-      })
-    },
-    async act({ requests, operand: id, flags, stderr }) {
-      const before = flags['issued-before']
-      if (before === undefined) await requests.delete(`/operator/keys/${id}`)
-      stderr.write(before === undefined ? `key ${id} is revoked\n` : await endBefore(requests, before))
-    },
-  }),
-]
-
-/** Ends what is older, page by page; each page is durable before the next is asked for. */
-async function endBefore(requests: Service, issued_before: string): Promise<string> {
-  const ended = { keys: 0, sessions: 0, programs: 0 }
-  for (let after: string | null | undefined; after !== null; ) {
-    const body = { issued_before, ...(after && { after }) }
-    const page = await requests.post('/operator/keys/revoke', body, endedAnswerSchema)
-    for (const kind of ['keys', 'sessions', 'programs'] as const) ended[kind] += page[kind]
-    after = page.next
-  }
-  return `${ended.keys} keys are revoked, ${ended.sessions} sessions and ${ended.programs} programs are ended\n`
-}
-
-const accountCommands = [
-  operatorCommand({
+    examples: ['signal keys revoke-older --issued-before 2026-11-22T12:00:00Z'],
+  },
+  {
     name: 'accounts list',
     summary: 'Writes the accounts that are open.',
+    request: 'GET /operator/accounts',
     columns: ['account_id', 'email', 'tier', 'opened_at'],
     examples: ['signal accounts list'],
-    act: ({ requests }) =>
-      listed(requests.pages('/operator/accounts', {}, accountsAnswerSchema), ({ accounts }) => accounts),
-  }),
-  operatorCommand({
+  },
+  {
     name: 'accounts show',
     summary: 'Shows an account: its address, its plan, its keys and the calls left.',
     operand: 'account_id',
+    request: 'GET /operator/accounts/{id}',
     examples: [`signal accounts show ${ACCOUNT}`],
-    act: ({ requests, operand: id }) => requests.get(`/operator/accounts/${id}`, {}, accountAnswerSchema),
-  }),
-  operatorCommand({
+  },
+  {
     name: 'accounts grant',
     summary: 'Gives an account a plan.',
     notes: [
       'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier begins after it. `free` ends all plans.',
     ],
     operand: 'account_id',
-    flags: { tier: { schema: tierSchema, help: 'Plan to begin: starter, pro, or free.', example: 'pro' } },
+    request: 'POST /operator/accounts/{id}/grant',
+    flags: { tier: plan(tierSchema) },
     examples: [`signal accounts grant ${ACCOUNT} --tier pro`],
-    act: ({ requests, flags: { tier }, operand: id }) =>
-      requests.post(`/operator/accounts/${id}/grant`, { tier }, accountAnswerSchema),
-  }),
-  operatorCommand({
+  },
+  {
     name: 'accounts erase',
     summary: 'Erases an account: revokes its keys, ends its plans and forgets its e-mail address, for good.',
-    notes: ['It cannot be undone, so it has to be confirmed with --yes.'],
     operand: 'account_id',
-    flags: { yes: switchFlag('Yes, erase it.') },
+    request: 'DELETE /operator/accounts/{id}',
+    confirm: 'Erasing an account cannot be undone.',
+    remark: 'account {id} is erased',
     examples: [`signal accounts erase ${ACCOUNT} --yes`],
-    check({ yes }, id) {
-      if (yes) return
-      throw new ServiceError('config_invalid', {
-        message: `Erasing account ${id} cannot be undone. Confirm with --yes`,
-      })
-    },
-    async act({ requests, operand: id, stderr }) {
-      await requests.delete(`/operator/accounts/${id}`)
-      stderr.write(`account ${id} is erased\n`)
-    },
-  }),
-]
-
-const webhookCommands = [
-  operatorCommand({
+  },
+  {
     name: 'webhooks list',
     summary: 'Writes the subscriptions of all accounts, without their addresses.',
+    request: 'GET /operator/webhooks',
     columns: ['id', 'account_id', 'origin', 'state', 'state_since'],
     examples: ['signal webhooks list'],
-    act: ({ requests }) =>
-      listed(
-        requests.pages('/operator/webhooks', {}, operatorSubscriptionsSchema),
-        ({ webhooks }) => webhooks,
-      ),
-  }),
-  operatorCommand({
+  },
+  {
     name: 'webhooks show',
     summary: 'Shows a subscription: its account, its state and its cursor.',
     operand: 'subscription_id',
+    request: 'GET /operator/webhooks/{id}',
     examples: [`signal webhooks show ${ACCOUNT}`],
-    act: ({ requests, operand: id }) =>
-      requests.get(`/operator/webhooks/${id}`, {}, operatorSubscriptionSchema),
-  }),
-  ...(
-    [
-      ['stop', 'Stops a subscription. Only `webhooks allow` lifts it, and nothing is lost.', 'complaints'],
-      ['allow', 'Lifts a stop: the subscription is then paused, and its owner may resume it.', 'cleared'],
-    ] as const
-  ).map(([what, summary, because]) =>
-    operatorCommand({
-      name: `webhooks ${what}`,
-      summary,
-      operand: 'subscription_id',
-      flags: { reason: whyFlag('the owner is shown it.', 'complaints of the receiver', 120) },
-      examples: [`signal webhooks ${what} ${ACCOUNT} --reason ${because}`],
-      act: ({ requests, flags, operand: id }) =>
-        requests.post(
-          `/operator/webhooks/${id}/${what}`,
-          { reason: flags.reason },
-          operatorSubscriptionSchema,
-        ),
-    }),
-  ),
-]
-
-const paymentCommands = [
-  operatorCommand({
+  },
+  {
+    name: 'webhooks stop',
+    summary: 'Stops a subscription. Only `webhooks allow` lifts it, and nothing is lost.',
+    operand: 'subscription_id',
+    request: 'POST /operator/webhooks/{id}/stop',
+    flags: { reason },
+    examples: [`signal webhooks stop ${ACCOUNT} --reason complaints`],
+  },
+  {
+    name: 'webhooks allow',
+    summary: 'Lifts a stop: the subscription is then paused, and its owner may resume it.',
+    operand: 'subscription_id',
+    request: 'POST /operator/webhooks/{id}/allow',
+    flags: { reason },
+    examples: [`signal webhooks allow ${ACCOUNT} --reason cleared`],
+  },
+  {
     name: 'payments list',
     summary: 'Writes payments, newest first.',
+    request: 'GET /operator/payments',
     flags: {
       state: {
         schema: z.enum(PAYMENT_STATES).optional(),
@@ -238,28 +185,22 @@ const paymentCommands = [
     },
     columns: ['id', 'state', 'product', 'amount_usdc', 'payer', 'claimed_at'],
     examples: ['signal payments list', 'signal payments list --state uncollectable'],
-    act({ requests, flags: { state, payer } }) {
-      const filter = { ...(state !== undefined && { state }), ...(payer !== undefined && { payer }) }
-      return listed(
-        requests.pages('/operator/payments', filter, paymentsAnswerSchema),
-        ({ payments }) => payments,
-      )
-    },
-  }),
-  operatorCommand({
+  },
+  {
     name: 'payments show',
     summary: 'Shows a payment: its product, its payer and its state.',
     operand: 'payment_id',
+    request: 'GET /operator/payments/{id}',
     examples: [`signal payments show ${ID}`],
-    act: ({ requests, operand: id }) => requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema),
-  }),
-  operatorCommand({
+  },
+  {
     name: 'payments refund',
     summary: 'Records that money of a payment was sent back.',
     notes: [
       'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Sent twice, it is recorded once.',
     ],
     operand: 'payment_id',
+    request: 'POST /operator/payments/{id}/refund',
     flags: {
       transaction: {
         schema: bytes32Schema,
@@ -278,18 +219,111 @@ const paymentCommands = [
       },
     },
     examples: [`signal payments refund ${ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
-    act: ({ requests, flags: { transaction, usdc, reason: why }, operand: id }) =>
-      requests.post(
-        `/operator/payments/${id}/refund`,
-        { transaction, usdc, reason: why },
-        paymentAnswerSchema,
-      ),
-  }),
+  },
 ]
 
-export const operatorCommands: Readonly<Record<string, readonly Command[]>> = {
-  keys: keyCommands,
-  accounts: accountCommands,
-  webhooks: webhookCommands,
-  payments: paymentCommands,
+const FLAGS = { json: switchFlag('Writes JSON on a terminal too, one object a line.'), ...SERVICE_FLAGS }
+
+const objectSchema = z.record(z.string(), z.json())
+
+const askCommand = defineCommand({
+  name: 'ask',
+  summary: 'Asks a tool for the operator and writes its answer as JSON; nothing is counted.',
+  notes: [NOTE],
+  operands: ['tool', 'request'],
+  flags: SERVICE_FLAGS,
+  examples: [
+    `signal ask get_trade_call '{"coin":"BTC","timeframe":"4h"}'`,
+    `signal ask scan_funding_arb '{"limit":5}'`,
+  ],
+  async run(input) {
+    const [tool = '', text = ''] = input.operands
+    const request = objectSchema.safeParse(jsonOf(text))
+    if (!request.success)
+      throw new ServiceError('config_invalid', {
+        message: `the request is ${JSON.stringify(text)}, which is no JSON object. For example: '{"coin": "BTC"}'`,
+      })
+    const service = await findService(input)
+    const answer = await service.post(`/operator/tools/${encodeURIComponent(tool)}`, request.data)
+    input.stdout.write(`${JSON.stringify(answer)}\n`)
+  },
+})
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const commands: readonly Command[] = [
+  askCommand,
+  ...TABLE.map((row) =>
+    defineCommand({
+      ...row,
+      notes: [...(row.notes ?? []), NOTE],
+      operands: row.operand === undefined ? [] : [row.operand],
+      flags: {
+        ...row.flags,
+        ...(row.confirm !== undefined && { yes: switchFlag('Confirms it.') }),
+        ...FLAGS,
+      },
+      run: (input) => runOperatorCommand(row, input),
+    }),
+  ),
+]
+
+async function runOperatorCommand(row: OperatorCommand, input: CommandInput<typeof FLAGS>): Promise<void> {
+  const { flags, stdout, stderr } = input
+  const id = row.operand === undefined ? '' : requireId(row.operand, input.operands[0])
+  if (row.confirm !== undefined && !('yes' in flags && flags.yes === true))
+    throw new ServiceError('config_invalid', { message: `${row.confirm} Confirm with --yes` })
+  const service = await findService(input)
+  const [method, path = ''] = row.request.replace('{id}', id).split(' ')
+  const fields = fieldsOf(row, flags)
+  const writer = createAnswerWriter(stdout, row.columns ?? [], flags.json)
+  const remark = (answer: JsonObject): void => {
+    if (row.remark === undefined) return
+    stderr.write(`${row.remark.replaceAll(/\{(\w+)\}/g, (_, name: string) => cellOf(answer[name]))}\n`)
+  }
+  if (method === 'DELETE') {
+    await service.delete(path)
+    remark({ id })
+  } else if (method === 'GET' && row.columns !== undefined)
+    for await (const page of service.pages(path, fields)) writer.rows(rowsOf(page))
+  else if (method === 'GET') writer.one(await service.get(path, fields, objectSchema))
+  // A change that has more to do names where it goes on; each part is durable before the next begins.
+  else
+    for (let next: unknown; next !== null; ) {
+      const body = next === undefined ? fields : { ...fields, after: next }
+      const answer = objectSchema.parse(await service.post(path, body))
+      next = answer['next'] ?? null
+      remark(answer)
+      if (row.only === undefined || flags.json) writer.one(answer)
+      else stdout.write(`${cellOf(answer[row.only])}\n`)
+    }
+}
+
+/** The rows of a page: its only list. */
+const rowsOf = (page: unknown): readonly object[] =>
+  (Object.values(page as object).find((value) => Array.isArray(value)) ?? []) as readonly object[]
+
+/** Own flags of a command as fields of the interface. */
+const fieldsOf = ({ flags = {} }: OperatorCommand, given: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.keys(flags).flatMap((flag) => {
+      const value = (given as Readonly<Record<string, unknown>>)[flag]
+      const name = flag === 'account' ? 'account_id' : flag.replaceAll('-', '_')
+      return value === undefined ? [] : [[name, cellOf(value)]]
+    }),
+  )
+
+/** An argument that is an id. @throws ServiceError `config_invalid` */
+function requireId(what: string, text: string | undefined): string {
+  const id = z.uuid().safeParse(text?.toLowerCase())
+  if (id.success) return id.data
+  throw new ServiceError('config_invalid', {
+    message: `${what} is ${JSON.stringify(text ?? '')}, which is no UUID. For example: ${ACCOUNT}`,
+  })
 }

@@ -1,39 +1,26 @@
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import type { LogKeysPublished } from '../../../contracts/proof-events.ts'
+import { type Outcome, outcomeSchema } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
-import { barsMissed, inTimeUntil, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
-import type { Findings } from './finding.ts'
+import {
+  barsMissed,
+  inTimeUntil,
+  isLate,
+  type Verdict,
+  verdictSchema,
+  WINDOW_BARS,
+} from '../../../contracts/verdict.ts'
+import type { Findings, Fraud } from './finding.ts'
 import type { AuditedSeries, OutcomeTable } from './outcomes.ts'
+import type { LogEntry } from './read-log.ts'
 
 interface SeriesState extends AuditedSeries {
-  /** Verdicts that wait for their outcome, oldest first. */
-  readonly open: OpenVerdict[]
+  /** Verdicts that wait for their outcome, oldest first, with the fields that it repeats as text. */
+  readonly open: (Pick<Verdict, 'verdictId' | 'barClose' | 'validUntil' | 'recordedLate'> & {
+    readonly repeated: string
+  })[]
 }
-
-interface OpenVerdict extends Pick<Verdict, 'verdictId' | 'barClose' | 'validUntil' | 'recordedLate'> {
-  /** The fields that its outcome repeats, as text. */
-  readonly repeated: string
-}
-
-/** An earlier audit of the same log, by the clock of the auditor. */
-type EarlierAudit = { readonly size: number; readonly at: number } | undefined
-
-/** The fields of a verdict that its outcome repeats. */
-const REPEATED = [
-  'barClose',
-  'validUntil',
-  'modelVersion',
-  'call',
-  'probability',
-  'barrier',
-  'forecast',
-  'recordedLate',
-  'barsMissed',
-] as const
 
 /** Contents of one window may be shown while those of another are fetched. */
 const GRACE_MS = 15 * 60_000
@@ -53,108 +40,109 @@ const nameOf = (series: Series, barClose: number): string => `${seriesName(serie
 /** Compares the contents of a log with one another, in the order of its entries. */
 export class LogContents {
   readonly #findings: Findings
-  readonly #earlier: EarlierAudit
   readonly #table: OutcomeTable
+  readonly #earlier: { readonly size: number; readonly at: number } | undefined
   readonly #states = new Map<string, SeriesState>()
   /** Hashes of announced model files, by model version. */
   readonly #models = new Map<string, string>()
-  readonly #hidden: { readonly index: number; readonly opensAt: number }[] = []
-  readonly #hiddenTimes = new Set<number>()
+  /** Entries whose content is not shown, by the market time from which it is. */
+  readonly #hidden = new Map<number, number[]>()
   /** Index of the last verdict that was in time within each hour. */
   readonly #lastInTime = new Map<number, number>()
   /** Late verdicts are marked so and count for nothing; missing ones are bars in gaps that the log records. */
   readonly #counts = { verdicts: 0, outcomes: 0, late: 0, missing: 0 }
+  /** Newest market time that the log names: its clock, since an entry is recorded after the time that it names. */
   #horizon = 0
   #origin: string | undefined
   #market: string | undefined
+  #index = 0
 
-  constructor(findings: Findings, table: OutcomeTable, earlier: EarlierAudit) {
+  /** @param earlier an audit of the same log, by the clock of the auditor */
+  constructor(
+    findings: Findings,
+    table: OutcomeTable,
+    earlier: { readonly size: number; readonly at: number } | undefined,
+  ) {
     this.#findings = findings
     this.#table = table
     this.#earlier = earlier
   }
 
-  /** An entry whose content is not shown before a market time; Unix milliseconds. */
-  hide(index: number, opensAt: number): void {
-    this.#hidden.push({ index, opensAt })
-    this.#hiddenTimes.add(opensAt)
+  take({ index, hiddenUntil, event }: LogEntry): void {
+    this.#index = index
+    if (event !== undefined) this.#takeEvent(event)
+    if (hiddenUntil === undefined) return
+    const others = this.#hidden.get(hiddenUntil)
+    if (others === undefined) this.#hidden.set(hiddenUntil, [index])
+    else others.push(index)
   }
 
-  take(index: number, event: ServiceEvent): void {
-    switch (event.type) {
-      case 'LogBegun':
-        this.#market = event.data.market
-        return
-      case 'LogKeysPublished':
-        return this.#checkOrigin(index, event.data)
-      case 'ModelAnnounced': {
-        const { modelVersion, sha256 } = event.data
-        const known = this.#models.get(modelVersion) ?? sha256
-        this.#models.set(modelVersion, known)
-        if (known !== sha256)
-          this.#findings.add('unannounced_model', index, `${modelVersion} has another file than before`)
-        return
-      }
-      case 'VerdictRecorded':
-        return this.#takeVerdict(index, event.data)
-      case 'OutcomeLabelled':
-        return this.#takeOutcome(index, event.data)
-      default:
+  #takeEvent({ type, data }: ServiceEvent): void {
+    if (type === 'LogBegun') this.#market = data.market
+    else if (type === 'VerdictRecorded') this.#takeVerdict(data)
+    else if (type === 'OutcomeLabelled') this.#takeOutcome(data)
+    else if (type === 'LogKeysPublished') {
+      const before = data.leaves?.origin ?? this.#origin ?? data.origin
+      this.#origin = data.origin
+      if (before !== data.origin)
+        this.#found(
+          'second_history',
+          `the log signs as ${data.origin}, and as ${before} before: ${data.reason}`,
+        )
+    } else if (type === 'ModelAnnounced') {
+      const known = this.#models.get(data.modelVersion) ?? data.sha256
+      this.#models.set(data.modelVersion, known)
+      if (known !== data.sha256)
+        this.#found('unannounced_model', `${data.modelVersion} has another file than before`)
     }
   }
 
   /** Makes the checks that need the whole log. */
   end() {
-    for (const { index, opensAt } of this.#hidden)
-      if (opensAt + GRACE_MS < this.#horizon)
-        this.#findings.add(
-          'edited_verdict',
-          index,
-          `its content is not shown, and was to be from ${isoTime(opensAt)} on`,
-        )
+    for (const [opensAt, indexes] of this.#hidden)
+      if (opensAt + GRACE_MS < this.#horizon) {
+        const why = `its content is not shown, and was to be from ${isoTime(opensAt)} on`
+        for (const index of indexes) this.#findings.add('edited_verdict', index, why)
+      }
     const series = [...this.#states.values()]
     for (const state of series) this.#checkUnlabelled(state)
     const summary = {
       ...this.#counts,
       /** Entries whose window is open. */
-      hidden: this.#hidden.length,
+      hidden: [...this.#hidden.values()].flat().length,
       models: this.#models.size,
-      /** Newest market time that the log names, Unix milliseconds. */
+      /** Unix milliseconds. */
       horizon: this.#horizon,
       market: this.#market,
     }
     return { summary, series }
   }
 
-  /** Entries before this index are over an hour old: a verdict that was in time stands after them. */
+  /** Entries before this index are over an hour old: a verdict that was in time is after them. */
   settled(): number {
     const hours = [...this.#lastInTime].filter(([hour]) => (hour + 2) * HOUR_MS <= this.#horizon)
     return Math.max(0, ...hours.map(([, index]) => index))
   }
 
-  #stateOf(series: Series): SeriesState {
-    const name = seriesName(series)
-    const known = this.#states.get(name)
-    if (known !== undefined) return known
-    const { exchange, coin, timeframe } = series
-    const about = { exchange, coin, timeframe }
-    const state: SeriesState = { series: about, covered: 0, gaps: [], rows: [], open: [] }
-    this.#states.set(name, state)
+  /** A finding about the entry that is read. */
+  #found(fraud: Fraud, message: string): void {
+    this.#findings.add(fraud, this.#index, message)
+  }
+
+  #stateOf({ exchange, coin, timeframe }: Series): SeriesState {
+    const series = { exchange, coin, timeframe }
+    const state = this.#states.get(seriesName(series)) ?? {
+      series,
+      covered: 0,
+      gaps: [],
+      open: [],
+      outcomes: [],
+    }
+    this.#states.set(seriesName(series), state)
     return state
   }
 
-  #checkOrigin(index: number, { origin, leaves, reason }: EventOf<typeof LogKeysPublished>['data']): void {
-    const before = leaves?.origin ?? this.#origin ?? origin
-    this.#origin = origin
-    if (before !== origin)
-      this.#findings.add(
-        'second_history',
-        index,
-        `the log signs as ${origin}, and as ${before} before: ${reason}`,
-      )
-  }
-
-  #takeVerdict(index: number, verdict: Verdict): void {
+  #takeVerdict(verdict: Verdict): void {
     this.#counts.verdicts += 1
     if (verdict.recordedLate) this.#counts.late += 1
     const state = this.#stateOf(verdict)
@@ -162,60 +150,56 @@ export class LogContents {
     const name = nameOf(verdict, barClose)
     const barMs = timeframeMs(timeframe)
     if (!this.#models.has(modelVersion))
-      this.#findings.add(
+      this.#found(
         'unannounced_model',
-        index,
         `${name} was computed with ${modelVersion}, which was not announced before`,
       )
     if (Math.floor(barClose / barMs) * barMs <= state.covered)
-      return this.#findings.add('second_verdict', index, `${name} has a verdict already`)
+      return this.#found('second_verdict', `${name} has a verdict already`)
     if (validUntil !== barClose + WINDOW_BARS[timeframe] * barMs)
-      this.#findings.add('wrong_outcome', index, `${name} has another window than its timeframe`)
-    this.#checkPrevious(index, state, verdict)
+      this.#found('wrong_outcome', `${name} has another window than its timeframe`)
+    this.#checkPrevious(state, verdict)
     state.covered = barClose
     const repeated = repeatedText({ ...verdict, barsMissed: barsMissed(verdict) })
     state.open.push({ verdictId, barClose, validUntil, recordedLate, repeated })
-    this.#checkInTime(index, verdict)
+    this.#checkInTime(verdict)
     this.#horizon = Math.max(this.#horizon, barClose)
   }
 
   /** A verdict names the one before it in the log, or one that is not shown yet; the bars between them are a recorded gap. */
-  #checkPrevious(index: number, { covered, gaps }: SeriesState, verdict: Verdict): void {
+  #checkPrevious({ covered, gaps }: SeriesState, verdict: Verdict): void {
     const { barClose, previous, timeframe } = verdict
     const barMs = timeframeMs(timeframe)
     const named = previous?.barClose ?? 0
     const missed = barsMissed(verdict)
     this.#counts.missing += missed
     if (missed > 0) gaps.push([named + barMs, barClose - barMs])
-    if (named === covered) return
-    if (named > covered && this.#hiddenTimes.has(named + WINDOW_BARS[timeframe] * barMs)) return
-    const timeOf = (time: number): string => (time === 0 ? 'none' : isoTime(time))
-    this.#findings.add(
-      'dropped_bar',
-      index,
-      `${nameOf(verdict, barClose)} names ${timeOf(named)} as the verdict before it; the log has ${timeOf(covered)}`,
-    )
+    const isHidden = named > covered && this.#hidden.has(named + WINDOW_BARS[timeframe] * barMs)
+    if (named === covered || isHidden) return
+    const [one, other] = [named, covered].map((time) => (time === 0 ? 'none' : isoTime(time)))
+    const name = nameOf(verdict, barClose)
+    this.#found('dropped_bar', `${name} names ${one} as the verdict before it; the log has ${other}`)
   }
 
-  /** The order of the log is a clock: an entry that names a market time was recorded after it. Only a live market is in time. */
-  #checkInTime(index: number, verdict: Verdict): void {
+  /** Only a live market is in time. */
+  #checkInTime(verdict: Verdict): void {
     if (verdict.recordedLate || this.#market !== 'live') return
     const appendMs = timeframeMs(verdict.timeframe) < SHORT_BAR_MS ? APPEND_MS : 0
     const wasLate = (at: number): boolean => isLate(verdict, at - appendMs)
     const add = (why: string): void =>
-      this.#findings.add('backdated_verdict', index, `${nameOf(verdict, verdict.barClose)} ${why}`)
-    const earlier = this.#earlier
-    if (wasLate(this.#horizon)) add(`was recorded after ${isoTime(this.#horizon)}, and is not marked late`)
-    else if (earlier !== undefined && index >= earlier.size && wasLate(earlier.at - CLOCKS_MS))
-      add(`is not marked late, and an earlier audit at ${isoTime(earlier.at)} did not find it`)
-    else this.#lastInTime.set(Math.floor(inTimeUntil(verdict) / HOUR_MS), index)
+      this.#found('backdated_verdict', `${nameOf(verdict, verdict.barClose)} is not marked late, and ${why}`)
+    const { size, at } = this.#earlier ?? { size: 0, at: 0 }
+    if (wasLate(this.#horizon)) add(`was recorded after ${isoTime(this.#horizon)}`)
+    else if (this.#index >= size && wasLate(at - CLOCKS_MS))
+      add(`an earlier audit at ${isoTime(at)} did not find it`)
+    else this.#lastInTime.set(Math.floor(inTimeUntil(verdict) / HOUR_MS), this.#index)
   }
 
-  #takeOutcome(index: number, outcome: Outcome): void {
+  #takeOutcome(outcome: Outcome): void {
     this.#counts.outcomes += 1
-    const { open, rows } = this.#stateOf(outcome)
+    const { open, outcomes } = this.#stateOf(outcome)
     const name = nameOf(outcome, outcome.barClose)
-    const add = (message: string): void => this.#findings.add('wrong_outcome', index, message)
+    const add = (message: string): void => this.#found('wrong_outcome', message)
     const place = open.findIndex(({ verdictId }) => verdictId === outcome.verdictId)
     if (place < 0) return add(`${name} is of no verdict that waits for an outcome`)
     for (const { barClose } of open.splice(0, place))
@@ -224,7 +208,7 @@ export class LogContents {
     const repeated = repeatedText(outcome)
     if (verdict?.repeated !== repeated)
       return add(`${name} says ${repeated} of its verdict, which says ${verdict?.repeated}`)
-    rows.push(this.#table.add(index, outcome))
+    outcomes.push(this.#table.add(this.#index, outcome))
     // It was labelled when the window had closed.
     if (!outcome.recordedLate) this.#horizon = Math.max(this.#horizon, outcome.validUntil)
   }
@@ -234,14 +218,17 @@ export class LogContents {
     const ahead = this.#market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
     const reached = open.filter(({ recordedLate }) => !recordedLate).at(-ahead)?.barClose ?? 0
     for (const { barClose, validUntil } of open)
-      if (validUntil + GRACE_MS < reached)
-        this.#findings.add(
-          'wrong_outcome',
-          null,
-          `${nameOf(series, barClose)} has no outcome, though verdicts were recorded after its window`,
-        )
+      if (validUntil + GRACE_MS < reached) {
+        const why = `${nameOf(series, barClose)} has no outcome, though verdicts were recorded after its window`
+        this.#findings.add('wrong_outcome', null, why)
+      }
   }
 }
 
-const repeatedText = (outcome: Pick<Outcome, (typeof REPEATED)[number]>): string =>
+/** The fields of a verdict that its outcome repeats. */
+const REPEATED = Object.keys(outcomeSchema.shape).filter(
+  (field) => field in verdictSchema.shape || field === 'barsMissed',
+) as (keyof Outcome)[]
+
+const repeatedText = (outcome: Partial<Outcome>): string =>
   JSON.stringify(REPEATED.map((field) => outcome[field]))

@@ -18,19 +18,13 @@ export const FRAUDS = {
 
 export type Fraud = keyof typeof FRAUDS
 
-export interface Finding {
-  readonly fraud: Fraud
-  /** Index of the entry; null for a finding about the log as a whole. */
-  readonly index: number | null
-  readonly message: string
-}
-
 /** Findings of one kind that are listed; the others are only counted. */
 const MOST_LISTED = 20
 
 /** Findings in the order in which they come. */
 export class Findings {
-  readonly listed: Finding[] = []
+  /** The index is that of the entry; null for a finding about the log as a whole. */
+  readonly listed: { readonly fraud: Fraud; readonly index: number | null; readonly message: string }[] = []
   readonly counts: Partial<Record<Fraud, number>> = {}
 
   add(fraud: Fraud, index: number | null, message: string): void {

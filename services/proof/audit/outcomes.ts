@@ -1,22 +1,32 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { Findings } from './finding.ts'
 
-const START = ['barClose', 'validUntil', 'barrier'] as const
-const END = ['entryPrice', 'exitPrice', 'decidedAt', 'highest', 'lowest', 'closePrice'] as const
-const NUMBERS = [...START, ...END]
-const WIDTH = 2 + NUMBERS.length
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
+const ENDING = [...DECISION, 'highest', 'lowest', 'closePrice'] as const
+const NUMBERS = [
+  'barClose',
+  'validUntil',
+  'barrier',
+  'entryPrice',
+  'exitPrice',
+  'decidedAt',
+  'highest',
+  'lowest',
+  'closePrice',
+] as const
 
-/** The start and the end of a race, and the index of its entry. */
+/** The start and the end of a race, with the index of its entry. */
 type Raced = Pick<Outcome, (typeof NUMBERS)[number] | 'race'> & { readonly index: number }
 
-/** The outcomes of a log, as numbers in one table: as objects they would take three times the memory. */
+const WIDTH = 2 + NUMBERS.length
+
+/** Outcomes until their bars are read: outside of the heap, which would grow to four times of what it holds. */
 export class OutcomeTable {
   readonly #numbers: Float64Array
   #rows = 0
@@ -28,15 +38,14 @@ export class OutcomeTable {
 
   /** @returns the row of an outcome */
   add(index: number, outcome: Outcome): number {
-    this.#numbers.set([index, RACE_OUTCOMES.indexOf(outcome.race)], this.#rows * WIDTH)
     const numbers = NUMBERS.map((name) => outcome[name] ?? Number.NaN)
-    this.#numbers.set(numbers, this.#rows * WIDTH + 2)
+    this.#numbers.set([index, RACE_OUTCOMES.indexOf(outcome.race), ...numbers], this.#rows * WIDTH)
     return this.#rows++
   }
 
   at(row: number): Raced {
     const [index, race = 0, ...numbers] = this.#numbers.subarray(row * WIDTH, (row + 1) * WIDTH)
-    const fields = numbers.map((number, place) => [NUMBERS[place], Number.isNaN(number) ? null : number])
+    const fields = numbers.map((number, at) => [NUMBERS[at], Number.isNaN(number) ? null : number])
     return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
   }
 }
@@ -48,8 +57,8 @@ export interface AuditedSeries {
   covered: number
   /** Closes of the first and the last bar of each gap between verdicts. */
   readonly gaps: (readonly [from: number, to: number])[]
-  /** Rows of its outcomes in the table. */
-  readonly rows: number[]
+  /** Rows of its outcomes in the table, oldest first. */
+  readonly outcomes: number[]
 }
 
 /** Functions of other domains that the check of outcomes calls. */
@@ -64,11 +73,10 @@ export interface RaceTools {
 }
 
 /**
- * How an outcome compares with the bars of today: `without` if they are missing now, `lacking` if they were missing when
- * it was recorded.
+ * How outcomes compare with the bars of today: `without` if bars are missing now, `lacking` if they were missing when it
+ * was recorded.
  */
-type Comparison = 'same' | 'wrong' | 'without' | 'lacking'
-export type OutcomeCounts = Record<Comparison, number>
+export type OutcomeCounts = Record<'same' | 'wrong' | 'without' | 'lacking', number>
 
 /** Computes the outcomes of a series again from the bars of today. */
 export async function checkOutcomes(
@@ -78,42 +86,49 @@ export async function checkOutcomes(
   findings: Findings,
   counts: OutcomeCounts,
 ): Promise<void> {
-  const { series, rows } = about
-  const [oldest, newest] = [rows[0], rows.at(-1)]
+  const { series, outcomes } = about
+  const [oldest, newest] = [outcomes[0], outcomes.at(-1)]
   if (oldest === undefined || newest === undefined) return
   const bars = await barsOf(series, table.at(oldest).barClose, table.at(newest).validUntil)
-  if (bars === undefined) return void (counts.without += rows.length)
+  if (bars === undefined) return void (counts.without += outcomes.length)
+  const opens = (at: number): number => bars[at]?.openTime ?? Number.POSITIVE_INFINITY
+  const barMs = timeframeMs(series.timeframe)
   let first = 0
-  for (const row of rows) {
+  for (const row of outcomes) {
     const outcome = table.at(row)
-    while ((bars[first]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.barClose) first += 1
+    const { index, barClose, validUntil } = outcome
+    while (opens(first) < barClose) first += 1
     let end = first
-    while ((bars[end]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.validUntil) end += 1
+    while (opens(end) < validUntil) end += 1
     const computed = raceOf({ ...outcome, timeframe: series.timeframe }, bars.slice(first, end))
-    const isWhole = end - first === (outcome.validUntil - outcome.barClose) / timeframeMs(series.timeframe)
-    const found = compare(about, outcome, computed, isWhole)
-    counts[found] += 1
-    if (found !== 'wrong') continue
-    const shown = (from: object): string =>
-      canonicalJson(
-        Object.fromEntries([...DECISION, ...END].map((key) => [key, (from as JsonObject)[key] ?? null])),
-      )
-    const name = `${seriesName(series)} at ${isoTime(outcome.barClose)}`
-    const message = `${name} says ${shown(outcome)}; its bars say ${shown(computed)}`
-    findings.add('wrong_outcome', outcome.index, message)
+    const comparison = compare(about, outcome, computed, end - first === (validUntil - barClose) / barMs)
+    counts[comparison] += 1
+    if (comparison !== 'wrong') continue
+    const name = `${seriesName(series)} at ${isoTime(barClose)}`
+    findings.add(
+      'wrong_outcome',
+      index,
+      `${name} says ${endText(outcome)}; its bars say ${endText(computed)}`,
+    )
   }
 }
 
-/** A race that was decided before the first missing bar needs no others. */
-function compare(about: AuditedSeries, outcome: Raced, computed: JsonObject, isWhole: boolean): Comparison {
-  const isSame = (key: (typeof DECISION | typeof END)[number]): boolean => computed[key] === outcome[key]
-  const isSameDecision = DECISION.every(isSame)
-  if (isSameDecision && END.every(isSame)) return 'same'
-  if (!isWhole && (computed.race === 'incomplete' || isSameDecision)) return 'without'
-  const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
-  return lackedBars && !hasEveryVerdict(about, outcome) ? 'lacking' : 'wrong'
-}
+const endText = (end: object): string => JSON.stringify(end, [...ENDING])
 
-/** If every bar of a window has a verdict, the engine that computed them had these bars. */
-const hasEveryVerdict = ({ covered, gaps }: AuditedSeries, { barClose, validUntil }: Raced): boolean =>
-  covered >= validUntil && !gaps.some(([from, to]) => from <= validUntil && to > barClose)
+/** A race that was decided before the first missing bar needs no others. */
+function compare(
+  { covered, gaps }: AuditedSeries,
+  outcome: Raced,
+  computed: JsonObject,
+  isWhole: boolean,
+): keyof OutcomeCounts {
+  const isSame = (key: (typeof ENDING)[number]): boolean => computed[key] === outcome[key]
+  const isSameDecision = DECISION.every(isSame)
+  if (ENDING.every(isSame)) return 'same'
+  if (!isWhole && (computed.race === 'incomplete' || isSameDecision)) return 'without'
+  const { barClose, validUntil } = outcome
+  // If every bar of a window has a verdict, the engine that computed them had these bars.
+  const hadBars = covered >= validUntil && !gaps.some(([from, to]) => from <= validUntil && to > barClose)
+  const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
+  return lackedBars && !hadBars ? 'lacking' : 'wrong'
+}

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { writeFileWhole, writeToStream } from './write-output.ts'
+import { writeFileWhole, writeToStream } from './output.ts'
 
 let directory: string
 let file: string
@@ -100,7 +100,7 @@ describe('a file written whole', () => {
         const refusal = writeFileWhole(place, neverAsked(), never)
         await expect(refusal).rejects.toMatchObject({
           code: 'config_invalid',
-          message: `--out ${place} is no file, and would be replaced by one; name another, or let \`replay\` write to standard output`,
+          message: expect.stringContaining(`--out ${place} is no file`) as string,
         })
       }
       expect([readdirSync(directory), lstatSync(pipe).isFIFO(), lstatSync('/dev/null').isFile()]).toEqual([

@@ -1,0 +1,178 @@
+import { createWriteStream, existsSync, realpathSync, statSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { CommandContext } from './command.ts'
+
+export { grouped } from '../../../contracts/share-text.ts'
+
+/** C0 but line ends and tabs, DEL, C1, and the marks that turn the direction of letters around. */
+const HIDDEN = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
+
+/**
+ * Text with each mark that a terminal would obey written out: it moves no cursor, names no window and hides no word.
+ *
+ * @example visibleText('\u001b[2K') // '\\u001b[2K'
+ */
+export const visibleText = (text: string): string =>
+  text.replaceAll(HIDDEN, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** A stream whose texts become visible: logs, services and files of others have their words in them. Bytes pass as they are. */
+export const visibleStream = <Stream extends NodeJS.WritableStream>(stream: Stream): Stream =>
+  new Proxy(stream, {
+    get(target, name) {
+      if (name === 'write')
+        return (text: string | Uint8Array, ...rest: never[]) =>
+          target.write(typeof text === 'string' ? visibleText(text) : text, ...rest)
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
+/** A terminal is written to at most this often, a file only so often that it can be read. */
+const TERMINAL_MS = 200
+const FILE_MS = 10_000
+
+/** Progress of long work on standard error; its result also as JSON on standard output if `--json` asks for it. */
+export function createProgressLine({
+  stdout,
+  stderr,
+  now,
+  flags,
+}: CommandContext & { readonly flags: { readonly json?: unknown } }) {
+  const isTerminal = stderr.isTTY === true
+  let shownAt = now()
+  // As bytes: the marks of a text itself would be written out.
+  const write = (text: string, end: string): boolean =>
+    stderr.write(Buffer.from(isTerminal ? `\r${visibleText(text)}\u001b[K${end}` : `${visibleText(text)}\n`))
+  return {
+    show(text: string): void {
+      if (now() - shownAt < (isTerminal ? TERMINAL_MS : FILE_MS)) return
+      shownAt = now()
+      write(text, '')
+    },
+    end(text: string, result?: object): void {
+      write(text, '\n')
+      if (flags.json === true && result !== undefined) stdout.write(`${JSON.stringify(result)}\n`)
+    },
+  }
+}
+
+/**
+ * Writes answers of a service: tables and fields for people on a terminal, JSON, one object a line, for programs.
+ *
+ * @param columns of a table, which are as wide as the first page needs; @param isJson also on a terminal
+ */
+export function createAnswerWriter(
+  output: CommandContext['stdout'],
+  columns: readonly string[],
+  isJson: boolean,
+) {
+  const isTable = output.isTTY === true && !isJson
+  let widths: readonly number[] | undefined
+  const line = (cells: readonly string[]): boolean =>
+    output.write(
+      `${cells
+        .map((cell, at) => cell.padEnd(widths?.[at] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+    )
+  const json = (answer: object): void => void output.write(`${JSON.stringify(answer)}\n`)
+  return {
+    one(answer: object): void {
+      if (!isTable) return json(answer)
+      const fields = Object.entries(answer as JsonObject).map(([name, value]) => [
+        titleOf(name),
+        cellOf(value),
+      ])
+      widths = [Math.max(...fields.map(([name = '']) => name.length))]
+      for (const field of fields) line(field)
+    },
+    rows(page: readonly object[]): void {
+      if (!isTable) return page.forEach(json)
+      const table = page.map((row) => columns.map((name) => cellOf((row as JsonObject)[name])))
+      if (widths === undefined) {
+        table.unshift(columns.map(titleOf))
+        widths = columns.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)))
+      }
+      for (const cells of table) line(cells)
+    },
+  }
+}
+
+const titleOf = (name: string): string => name.replaceAll('_', ' ')
+/** A field of an answer as text. */
+export const cellOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null || value === undefined ? '—' : JSON.stringify(value)
+
+type Chunks = AsyncIterable<string | Uint8Array>
+
+/**
+ * Writes at the pace of the reader; the stream stays open. A reader that hung up ends it with EPIPE.
+ *
+ * @throws ServiceError `config_invalid` or `store_full` if it takes no more; what the chunks fail with
+ */
+export const writeToStream = (stream: NodeJS.WritableStream, chunks: Chunks): Promise<void> =>
+  pour('standard output', chunks, stream as Writable, false)
+
+/**
+ * Writes a file that appears whole or not at all: under another name beside it, which takes its place when all is on the
+ * disk. It replaces a file of that name, through a link too, and nothing else.
+ *
+ * @param signal when it is aborted, nothing is kept and its reason is thrown
+ * @returns bytes
+ * @throws ServiceError `config_invalid` or `store_full` if it cannot be written; what the chunks fail with
+ */
+export async function writeFileWhole(file: string, chunks: Chunks, signal: AbortSignal): Promise<number> {
+  const isThere = existsSync(file)
+  if (isThere && !statSync(file).isFile())
+    throw new ServiceError('config_invalid', {
+      message: `--out ${file} is no file, and would be replaced by one. Name another, or leave --out out to write to standard output`,
+    })
+  const place = isThere ? realpathSync(file) : file
+  const unfinished = `${place}.partial-${process.pid}`
+  const stream = createWriteStream(unfinished, { flush: true })
+  try {
+    await pour(`--out ${file}`, chunks, stream, true)
+    signal.throwIfAborted()
+    await rename(unfinished, place)
+    return stream.bytesWritten
+  } catch (error) {
+    await rm(unfinished, { force: true })
+    throw error
+  }
+}
+
+/** @throws ServiceError if the stream fails; what the chunks fail with */
+async function pour(where: string, chunks: Chunks, stream: Writable, end: boolean): Promise<void> {
+  const rows = chunks[Symbol.asyncIterator]()
+  const failed = { by: undefined as unknown }
+  // A failed stream ends the generator where it yields: only what comes of a row is an error of the rows.
+  const note = (error: unknown): never => {
+    failed.by = error
+    throw error
+  }
+  async function* noted(): AsyncGenerator<string | Uint8Array, void, void> {
+    try {
+      for (;;) {
+        const next = await rows.next().catch(note)
+        if (next.done === true) return
+        yield next.value
+      }
+    } finally {
+      await rows.return?.()
+    }
+  }
+  try {
+    await pipeline(Readable.from(noted(), { objectMode: false }), stream, { end })
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (cause === failed.by || code === 'EPIPE') throw cause
+    throw new ServiceError(code === 'ENOSPC' ? 'store_full' : 'config_invalid', {
+      message: `${where} cannot be written: ${reasonOf(cause)}`,
+      cause,
+    })
+  }
+}
