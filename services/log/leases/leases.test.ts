@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { anEvent } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
@@ -63,6 +64,20 @@ describe('leases', () => {
       await world.kill(0)
       await world.pass(10_000)
       expect(world.shardsOf(1), `killed after ${afterMs} ms`).toHaveLength(SHARDS)
+    }
+  })
+
+  test('of a process that dies are not taken before its time and the grace are over', async () => {
+    for (let apartMs = 0; apartMs < LIMITS.leaseRenewMs; apartMs += 250) {
+      await using world = new SimulatedHolders({ shards: 1 })
+      await world.join(0)
+      await world.pass(apartMs)
+      await world.join(1)
+      const before = world.written()
+      while (world.written() === before) await world.pass(250)
+      await world.kill(0)
+      await world.pass(LIMITS.leaseTtlMs + LIMITS.leaseGraceMs - 500)
+      expect(world.shardsOf(1), `${apartMs} ms apart`).toEqual([])
     }
   })
 

@@ -345,6 +345,15 @@ describe('a new version', () => {
   })
 })
 
+test('a commit that fails leaves rows and checkpoints as they were', () => {
+  const tables = openTables()
+  tables.open('counter', 1)
+  const change = { name: 'counter', rows: new Map([['count', { n: 1 }]]), position: '7', isWhole: true }
+  expect(() => tables.commit([change, { ...change, name: 'not_opened' }], undefined)).toThrow('no such table')
+  expect(tables.open('counter', 1)).toEqual({ position: START, isWhole: false })
+  expect(tables.get('counter', 'count')).toBeUndefined()
+})
+
 describe('the store behind it', () => {
   test('failing for a while is retried from the checkpoint, and reported now and then meanwhile', async () => {
     const store = openStore()
