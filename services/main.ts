@@ -79,7 +79,7 @@ function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
   const parent = process.ppid
-  if (environment.npm_lifecycle_event !== undefined) {
+  if ((environment.npm_lifecycle_event ?? environment.SIGNAL_SERVICE_STARTED) !== undefined) {
     // npm starts a shell that starts us, and passes a signal to the shell only, which dies of it.
     const watching = setInterval(() => {
       if (process.ppid === parent) return

@@ -68,8 +68,12 @@ export function findOwnNode(platform = process.platform, architecture = process.
 export function runOnOwnNode(args) {
   const node = isRuntimeSound() ? process.execPath : findOwnNode()
   if (node === undefined) return refuse()
-  // What the script starts by the name `node` is the same one.
-  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` }
+  // What the script starts by the name `node` is the same one; the service ends when this process is gone (main.ts).
+  const env = {
+    ...process.env,
+    SIGNAL_SERVICE_STARTED: 'by another Node.js',
+    PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
+  }
   const child = spawn(node, [SOUND_COMPILER, ...args], { stdio: 'inherit', env })
   child.on('error', refuse)
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']))

@@ -23,7 +23,9 @@ const REDACTED = [
  */
 function describeError(error: unknown): object | string {
   if (!(error instanceof Error)) return String(error)
-  const { type, message, stack, code } = pino.stdSerializers.err(error)
+  const { type, code, ...whole } = pino.stdSerializers.err(error)
+  // The message of a ServiceError says why; its cause may quote the address and the answer of another server.
+  const { message, stack } = isServiceError(error) ? error : whole
   const parts: unknown = 'errors' in error ? error.errors : []
   const errors = Array.isArray(parts) ? parts.map(describeError) : []
   return { type, message, stack, code, ...(errors.length > 0 && { errors }) }
