@@ -146,7 +146,9 @@ describe("the client's own faults", () => {
     }
     plain.appendToStream('s-1', [proposal()], { deadline: 2_000 }).then(settle, settle)
     while (double.log.events.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    for (let n = 0; n < 20; n++) await collect(store.read('s-other'))
+    const patient = open(10_000)
+    for (let n = 0; n < 20; n++) await collect(patient.read('s-other'))
+    await patient.close()
     expect(isSettled).toBe(false)
     expect(double.calls.batchAppend).toBe(1)
   })
