@@ -92,11 +92,11 @@ async function states({ child, url }: Service): Promise<States> {
     text: '{}',
   }))
   const { components = [] } = JSON.parse(text) as {
-    components?: { name: string; more?: { state?: string } }[]
+    components?: { name: string; detail: string }[]
   }
-  const models = components.flatMap(({ name, more }) => {
+  const models = components.flatMap(({ name, detail }) => {
     const [, model] = /^projection (.*)/.exec(name) ?? []
-    return model === undefined ? [] : [[model, more?.state]]
+    return model === undefined ? [] : [[model, detail.split(' ')[0]]]
   })
   return Object.fromEntries(models)
 }
