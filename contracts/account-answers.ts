@@ -46,27 +46,11 @@ export type SignInAnswer = z.infer<typeof signInAnswerSchema>
 
 /** The answer that tells the secret of a session, for the only time. */
 export const begunSessionAnswerSchema = z.object({
-  session: z.string().describe('The secret of the session, for the cookie of the console; no API key'),
-  session_id: z.uuid(),
+  session: z.string().describe('The secret of the session, for the cookie of the pages; no API key'),
   account_id: z.uuid(),
 })
 
 export type BegunSessionAnswer = z.infer<typeof begunSessionAnswerSchema>
-
-const sessionRowSchema = z.object({
-  session_id: z.uuid(),
-  begun_at: instant,
-  seen_at: instant.describe('The last use that was recorded, which is once a day at most'),
-  ends_at: instant.describe('When it ends by itself, where it is not used before'),
-  is_own: z.boolean().describe('Whether it is the one that asks'),
-})
-
-/** The answer of `GET /api/sessions`. */
-export const sessionsAnswerSchema = z.object({
-  sessions: z.array(sessionRowSchema).describe('Sessions that apply, oldest first'),
-})
-
-export type SessionsAnswer = z.infer<typeof sessionsAnswerSchema>
 
 /** The answer of `POST /api/sign-in`, always the same but for its id. */
 export const codeSentAnswerSchema = z.object({
@@ -84,7 +68,6 @@ export const keysAnswerSchema = z.object({
 /** Counts of one page of accounts: what was issued before an instant, and has ended. */
 export const endedAnswerSchema = z.object({
   keys: z.int().nonnegative(),
-  sessions: z.int().nonnegative(),
   programs: z.int().nonnegative(),
   next: nextSchema,
 })

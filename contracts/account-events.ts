@@ -78,28 +78,12 @@ export const KeyRevoked = defineEvent({
   data: z.object({ accountId, keyId: z.uuid(), reason: z.string().min(1).max(200) }),
 })
 
-export const SessionBegun = defineEvent({
-  type: 'SessionBegun',
+export const SessionsEnded = defineEvent({
+  type: 'SessionsEnded',
   stream,
   summary:
-    "A browser signed in to the pages. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
-  data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
-})
-
-export const SessionSeen = defineEvent({
-  type: 'SessionSeen',
-  stream,
-  summary:
-    'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
-  data: z.object({ accountId, sessionId: z.uuid() }),
-})
-
-export const SessionEnded = defineEvent({
-  type: 'SessionEnded',
-  stream,
-  summary:
-    'A session no longer applies: its browser signed out, the owner ended it, it had expired, or it gave way to a newer one.',
-  data: z.object({ accountId, sessionId: z.uuid(), reason: z.string().min(1).max(200) }),
+    'Sessions of browsers that began before an instant no longer apply: the owner signed out everywhere, or the operator ended what was older. A session ends by itself seven days after the sign-in; its claims are sealed in a cookie and stand in no event.',
+  data: z.object({ accountId, before: timeMs, reason: z.string().min(1).max(200) }),
 })
 
 export const PlanStarted = defineEvent({

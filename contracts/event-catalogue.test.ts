@@ -67,7 +67,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [subjectStream(ACCOUNT, 0), 'SubjectKeyCreated'],
   [
     accountStream(ACCOUNT),
-    'AccountOpened SignInRequested SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
+    'AccountOpened SignInRequested SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionsEnded AppAuthorized AppTokenIssued AppEnded SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
   [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited'],
   [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],

@@ -255,12 +255,8 @@ export const LIMITS = {
   mailWaitMs: 5_000,
   /** API keys of one account that apply at a time. */
   keysPerAccount: 10,
-  /** Browser sessions of one account; a further one ends the oldest. */
-  sessionsPerAccount: 10,
-  /** How long a session lasts, how long after its last recorded use, and how often a use is recorded. */
-  sessionMs: 30 * 86_400_000,
-  sessionIdleMs: 7 * 86_400_000,
-  sessionSeenMs: 86_400_000,
+  /** How long the session of a browser lasts. */
+  sessionMs: 7 * 86_400_000,
   /** In an hour: events of one kind of an account, and changes of one subscription. */
   accountEventsPerHour: 30,
   subscriptionChangesPerHour: 30,

@@ -10,16 +10,6 @@ export interface KeyRow extends JsonObject {
   readonly keyId: string
 }
 
-/** A browser session. Key: {@link sessionRowKey} of the hash of its secret. Times are Unix milliseconds. */
-export interface SessionRow extends JsonObject {
-  readonly kind: 'session'
-  readonly accountId: string
-  readonly sessionId: string
-  readonly begunAt: number
-  /** Time of the last recorded use. */
-  readonly seenAt: number
-}
-
 /** A program that may act for an account. Key: {@link appRowKey}. */
 export interface AppRow extends JsonObject {
   readonly kind: 'app'
@@ -45,7 +35,10 @@ export interface AccountRow extends JsonObject {
   /** When it was opened, for the last time; ISO 8601. */
   readonly openedAt: string
   readonly keys: readonly { readonly keyId: string; readonly keyHash: string }[]
-  readonly sessions: readonly { readonly sessionId: string; readonly secretHash: string }[]
+  /** How many times it was erased before. */
+  readonly generation: number
+  /** Sessions that began before then have ended, Unix milliseconds. */
+  readonly sessionsFrom: number
   /** Ids of the programs that act for it. */
   readonly apps: readonly string[]
   /** Plans that may still run, oldest first. */
@@ -59,13 +52,11 @@ export interface ErasureRow extends JsonObject {
   readonly generation: number
 }
 
-export type AccountsRow = KeyRow | SessionRow | AppRow | AccountRow | ErasureRow
+export type AccountsRow = KeyRow | AppRow | AccountRow | ErasureRow
 
 /** @param keyHash SHA-256 of the key, in hex */
 export const keyRowKey = (keyHash: string): string => `key/${keyHash}`
 export const keyIdRowKey = (keyId: string): string => `key-id/${keyId}`
-/** @param secretHash SHA-256 of the secret, in hex */
-export const sessionRowKey = (secretHash: string): string => `session/${secretHash}`
 /** @param appId of a grant */
 export const appRowKey = (appId: string): string => `app/${appId}`
 export const ACCOUNT_PREFIX = 'account/'
@@ -75,19 +66,17 @@ export const ERASED_PREFIX = 'erased/'
 type AccountEvent = Extract<ServiceEvent, { data: { accountId: string } }>
 
 /**
- * Finds the account of a key, a session or a program, and what it is entitled to. Keys and sessions that have ended, or
+ * Finds the account of a key or a program, what it is entitled to, and since when its sessions hold. Keys that have ended, or
  * whose account is erased, have no row. All of it is in one projection, so that a key and its plan are of the same moment.
  */
 export const accounts: Projection<AccountsRow> = {
   name: 'accounts',
-  version: 3,
+  version: 4,
   events: [
     'AccountOpened',
     'KeyIssued',
     'KeyRevoked',
-    'SessionBegun',
-    'SessionSeen',
-    'SessionEnded',
+    'SessionsEnded',
     'PlanStarted',
     'PlanEnded',
     'AccountErased',
@@ -96,9 +85,9 @@ export const accounts: Projection<AccountsRow> = {
   ],
   fold(rows, event) {
     if (event.type === 'AccountOpened') {
-      const { accountId } = event.data
-      const opened = { kind: 'account', accountId, state: 'open', openedAt: event.at } as const
-      rows.put(accountRowKey(accountId), { ...opened, keys: [], sessions: [], apps: [], plans: [] })
+      const { accountId, generation } = event.data
+      const opened = { kind: 'account', accountId, generation, state: 'open', openedAt: event.at } as const
+      rows.put(accountRowKey(accountId), { ...opened, keys: [], sessionsFrom: 0, apps: [], plans: [] })
       return
     }
     if (!('accountId' in event.data) || event.data.accountId === null) return
@@ -122,10 +111,8 @@ function change(rows: Rows<AccountsRow>, row: AccountRow, event: AccountEvent): 
     case 'KeyRevoked':
       forget(rows, row, event.data.keyId)
       return put({ keys: row.keys.filter(({ keyId }) => keyId !== event.data.keyId) })
-    case 'SessionBegun':
-    case 'SessionSeen':
-    case 'SessionEnded':
-      return changeSessions(rows, row, event, put)
+    case 'SessionsEnded':
+      return put({ sessionsFrom: Math.max(row.sessionsFrom, event.data.before) })
     case 'AppTokenIssued': {
       const appId = event.data.grantId
       if (row.apps.includes(appId)) return
@@ -144,40 +131,13 @@ function change(rows: Rows<AccountsRow>, row: AccountRow, event: AccountEvent): 
       return put({ plans: row.plans.filter(({ tier }) => tier !== event.data.tier) })
     case 'AccountErased': {
       for (const { keyId } of row.keys) forget(rows, row, keyId)
-      for (const { secretHash } of row.sessions) rows.delete(sessionRowKey(secretHash))
       for (const appId of row.apps) rows.delete(appRowKey(appId))
       const { generation } = event.data
       rows.put(`${ERASED_PREFIX}${accountId}.${generation}`, { kind: 'erasure', accountId, generation })
-      return put({ state: 'erased', keys: [], sessions: [], apps: [], plans: [] })
+      return put({ state: 'erased', keys: [], apps: [], plans: [] })
     }
     default:
   }
-}
-
-type SessionEvent = Extract<ServiceEvent, { type: 'SessionBegun' | 'SessionSeen' | 'SessionEnded' }>
-
-function changeSessions(
-  rows: Rows<AccountsRow>,
-  { accountId, sessions }: AccountRow,
-  event: SessionEvent,
-  put: (changed: Partial<AccountRow>) => void,
-): void {
-  const { sessionId } = event.data
-  const at = Date.parse(event.at)
-  if (event.type === 'SessionBegun') {
-    const { secretHash } = event.data
-    rows.put(sessionRowKey(secretHash), { kind: 'session', accountId, sessionId, begunAt: at, seenAt: at })
-    return put({ sessions: [...sessions, { sessionId, secretHash }] })
-  }
-  const session = sessions.find((one) => one.sessionId === sessionId)
-  if (session === undefined) return
-  const key = sessionRowKey(session.secretHash)
-  const before = rows.get(key)
-  if (event.type === 'SessionEnded') {
-    rows.delete(key)
-    return put({ sessions: sessions.filter((one) => one !== session) })
-  }
-  if (before?.kind === 'session') rows.put(key, { ...before, seenAt: at })
 }
 
 function forget(rows: Rows<AccountsRow>, row: AccountRow, keyId: string): void {

@@ -11,24 +11,14 @@ import {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
-  sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** The account and the id of a key. */
 export interface KeyPlace {
   readonly accountId: string
   readonly keyId: string
-}
-
-/** The account and the id of a session, which takes the place of a key's id. Times are Unix milliseconds. */
-export interface SessionPlace extends KeyPlace {
-  /** The last recorded use. */
-  readonly seenAt: number
-  /** When it ends by itself. */
-  readonly endsAt: number
 }
 
 /** The read model of accounts and keys. */
@@ -40,8 +30,6 @@ export interface AccountIndex {
   /** @param hash SHA-256 of the key, in hex */
   keyOf(hash: string): KeyPlace | undefined
   keyById(keyId: string): KeyPlace | undefined
-  /** @param hash SHA-256 of the secret, in hex */
-  sessionOf(hash: string): SessionPlace | undefined
   /** The account of a program, whose id takes the place of a key's id. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
@@ -84,10 +72,6 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
     isFull: () => reader.health().isFull === true,
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
-    sessionOf(hash) {
-      const row = reader.get(sessionRowKey(hash))
-      return row?.kind === 'session' ? { ...row, keyId: row.sessionId, endsAt: sessionEnd(row) } : undefined
-    },
     appOf(appId) {
       const row = reader.get(appRowKey(appId))
       return row?.kind === 'app' ? { accountId: row.accountId, keyId: appId } : undefined

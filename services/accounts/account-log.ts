@@ -27,9 +27,7 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   SignInConfirmed: LIMITS.accountEventsPerHour,
   KeyIssued: LIMITS.accountEventsPerHour,
   KeyRevoked: Number.POSITIVE_INFINITY,
-  SessionBegun: LIMITS.accountEventsPerHour,
-  SessionSeen: LIMITS.accountEventsPerHour,
-  SessionEnded: Number.POSITIVE_INFINITY,
+  SessionsEnded: Number.POSITIVE_INFINITY, // none without a sign-in since the one before
   PlanStarted: Number.POSITIVE_INFINITY, // by a payment, or by the operator
   PlanEnded: Number.POSITIVE_INFINITY,
   SubscriptionSlotTaken: LIMITS.webhookCreationsPerHour,

@@ -3,14 +3,12 @@ import type { FactOf } from '../../contracts/event-catalogue.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import { type AppFact, evolveApps, type Grant, isAppFact } from './oauth/app-state.ts'
-import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** The events of an account's stream. */
 export type AccountFact =
   | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
-  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed' | 'OwnerMailed'>
-  | SessionFact
+  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed' | 'OwnerMailed' | 'SessionsEnded'>
   | AppFact
 
 /** A key that applies. */
@@ -54,8 +52,10 @@ export interface AccountState {
   /** Codes that may be good still, oldest first. */
   readonly signIns: readonly OpenSignIn[]
   readonly keys: readonly AccountKey[]
-  /** Oldest first; some may have expired. */
-  readonly sessions: readonly Session[]
+  /** The newest sign-in, Unix milliseconds; -1 before the first. */
+  readonly signedInAt: number
+  /** Sessions that began before then have ended, Unix milliseconds. */
+  readonly sessionsFrom: number
   /** Plans that may not have ended, oldest first. */
   readonly plans: readonly PlanPeriod[]
   /**
@@ -76,7 +76,8 @@ export const initialState: AccountState = {
   sealedEmail: null,
   signIns: [],
   keys: [],
-  sessions: [],
+  signedInAt: -1,
+  sessionsFrom: 0,
   plans: [],
   bought: [],
   slots: [],
@@ -96,25 +97,19 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
       return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }
     case 'SignInConfirmed':
-      return { ...state, signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId) }
+      return {
+        ...state,
+        signedInAt: at,
+        signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId),
+      }
     case 'KeyIssued': {
       const { keyId, hint, label } = data
       return { ...state, keys: [...state.keys, { keyId, hint, label, issuedAt: at }] }
     }
     case 'KeyRevoked':
       return { ...state, keys: state.keys.filter(({ keyId }) => keyId !== data.keyId) }
-    case 'SessionBegun':
-      return {
-        ...state,
-        sessions: [...state.sessions, { sessionId: data.sessionId, begunAt: at, seenAt: at }],
-      }
-    case 'SessionSeen': {
-      const { sessionId } = data
-      const seen = (one: Session): Session => (one.sessionId === sessionId ? { ...one, seenAt: at } : one)
-      return { ...state, sessions: state.sessions.map(seen) }
-    }
-    case 'SessionEnded':
-      return { ...state, sessions: state.sessions.filter(({ sessionId }) => sessionId !== data.sessionId) }
+    case 'SessionsEnded':
+      return { ...state, sessionsFrom: Math.max(state.sessionsFrom, data.before) }
     case 'PlanStarted': {
       const { tier, from, to, reference } = data
       const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]

@@ -139,7 +139,6 @@ describe('what cannot be told', () => {
     const index = {
       ...lost,
       keyById: shouldNotBeAsked,
-      sessionOf: shouldNotBeAsked,
       appOf: shouldNotBeAsked,
       isFull: () => false,
       accountPages: () => [],

@@ -30,7 +30,6 @@ import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
-import { createSessions, type Sessions, seeSession } from './sessions/sessions.ts'
 import { createMailLimits } from './sign-in/mail-limits.ts'
 import { createMailOwner, type MailOwner } from './sign-in/mail-owner.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
@@ -78,7 +77,7 @@ export interface AccountView {
 }
 
 /** Accounts, their keys, sessions and plans. Ids are UUIDs in lower case. */
-export interface Accounts extends SignIn, Sessions, OperatorAccounts {
+export interface Accounts extends SignIn, OperatorAccounts {
   /** Programs that act for accounts. */
   readonly oauth: OAuth
   /** The caller behind a request. Takes tens of microseconds at most, except for the first request of a key. */
@@ -94,6 +93,8 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
    * @throws ServiceError `account_unknown`, `not_found` for a key that is not one of the account
    */
   revokeKey(accountId: string, keyId: string, origin: Origin): Promise<void>
+  /** Ends every session of a browser, as {@link revokeKey} ends a key. @throws ServiceError `account_unknown` */
+  endSessions(accountId: string, origin: Origin): Promise<void>
   /** A plan begins, `free` ends those that have not. @throws ServiceError `account_unknown`, `invalid_request` */
   startPlan(
     accountId: string,
@@ -154,6 +155,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const claims = tokens.openAccess(text)
       return claims !== undefined && isFor(claims.audience, options.publicUrl()) ? claims : undefined
     },
+    openSession: (text) => tokens.openSession(text),
     now,
     sleep,
     signal,
@@ -175,6 +177,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const signIn = createSignIn({
     ...deps,
     codeSecret: deriveSecret('sign-in codes'),
+    sealSession: tokens.session,
     postOffice,
     mailer: options.mailer,
     publicUrl: options.publicUrl,
@@ -194,7 +197,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
   return {
     ...signIn,
     ...keyOperations(deps),
-    ...createSessions(deps),
     ...createOperatorAccounts(deps),
     oauth: createOAuth({
       ...deps,
@@ -202,11 +204,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       documents: createClientDocuments({ fetchDocument: options.fetchDocument ?? fetchesNothing, now }),
       publicUrl: options.publicUrl,
     }),
-    async identify(authorization) {
-      const identity = await identifier.identify(authorization)
-      await seeSession({ ...deps, report }, identity)
-      return identity
-    },
+    identify: identifier.identify,
     mailOwner: createMailOwner({ ...deps, postOffice, mailer: options.mailer }),
     show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
@@ -244,8 +242,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
 const fetchesNothing: FetchDocument = () => Promise.reject(new Error('nothing is fetched here'))
 
-function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKey'> {
-  const { log, identifier } = deps
+function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKey' | 'endSessions'> {
+  const { log, identifier, now } = deps
   return {
     async issueKey(accountId, label, origin) {
       const made = makeKey(deps, label)
@@ -261,6 +259,11 @@ function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKe
     async revokeKey(accountId, keyId, origin) {
       const reason = `revoked by ${origin.actor}`
       await log.execute(accountId, origin, () => [{ kind: 'RevokeKey', keyId, reason }])
+      await identifier.settled()
+    },
+    async endSessions(accountId, origin) {
+      const reason = `ended by ${origin.actor}`
+      await log.execute(accountId, origin, () => [{ kind: 'EndSessions', before: now() + 1, reason }])
       await identifier.settled()
     },
   }

@@ -11,7 +11,7 @@ const HINT_CHARACTERS = KEY_PREFIX.length + 4
 /** Bytes from here on would make some characters likelier than others. */
 const FAIR_BYTES = 256 - (256 % ALPHABET.length)
 
-/** A secret of a session begins so, that nobody takes it for a key. */
+/** The sealed claims of a session begin so, that nobody takes them for a key. */
 const SESSION_PREFIX = 'ses_'
 
 const SHAPE = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`)
@@ -22,21 +22,14 @@ const SHAPE = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$
  *
  * @param random unpredictable bytes
  */
-export const createApiKey = (random: (bytes: number) => Uint8Array): string =>
-  createSecret(KEY_PREFIX, random)
-
-/** The secret of a browser session: shaped as a key is, under a prefix of its own. @param random unpredictable bytes */
-export const createSessionSecret = (random: (bytes: number) => Uint8Array): string =>
-  createSecret(SESSION_PREFIX, random)
-
-function createSecret(prefix: string, random: (bytes: number) => Uint8Array): string {
+export function createApiKey(random: (bytes: number) => Uint8Array): string {
   let secret = ''
   while (secret.length < SECRET_CHARACTERS) {
     for (const byte of random(SECRET_CHARACTERS)) {
       if (byte < FAIR_BYTES && secret.length < SECRET_CHARACTERS) secret += ALPHABET[byte % ALPHABET.length]
     }
   }
-  return prefix + secret + checksum(secret)
+  return KEY_PREFIX + secret + checksum(secret)
 }
 
 /** CRC-32 of the random characters (the one of zlib and PNG), in base 62 with leading zeros. */
@@ -51,12 +44,10 @@ function checksum(secret: string): string {
 }
 
 /** Whether a text has the shape and the checksum of a key. It says nothing about whether the key exists. */
-export const isApiKey = (text: string): boolean => isSecret(KEY_PREFIX, text)
-
-function isSecret(prefix: string, text: string): boolean {
-  const body = text.slice(prefix.length)
+export function isApiKey(text: string): boolean {
+  const body = text.slice(KEY_PREFIX.length)
   return (
-    text.startsWith(prefix) &&
+    text.startsWith(KEY_PREFIX) &&
     SHAPE.test(body) &&
     checksum(body.slice(0, -CHECK_CHARACTERS)) === body.slice(-CHECK_CHARACTERS)
   )
@@ -80,8 +71,8 @@ export type Credential =
   /** Meant as a key of this service, by how it begins, and none; a session's secret is no key. */
   | { readonly kind: 'damaged' }
   | { readonly kind: 'key'; readonly hash: string }
-  /** The session of a browser, for which the pages ask. */
-  | { readonly kind: 'session'; readonly hash: string }
+  /** The session of a browser, for which the pages ask; whether it is one is not looked at here. */
+  | { readonly kind: 'session'; readonly text: string }
   /** Meant as an access token; whether it is one is not looked at here. */
   | { readonly kind: 'token'; readonly text: string }
 
@@ -96,8 +87,8 @@ export function readCredential(authorization: string | undefined): Credential {
   if (authorization === undefined) return { kind: 'absent' }
   const [, token] = /^Bearer +(sat_\S{1,508}) *$/i.exec(authorization) ?? []
   if (token !== undefined) return { kind: 'token', text: token }
-  const [, session = ''] = /^Session (\S{1,64})$/.exec(authorization) ?? []
-  if (isSecret(SESSION_PREFIX, session)) return { kind: 'session', hash: hashOf(session) }
+  const [, session] = /^Session (ses_\S{1,508})$/.exec(authorization) ?? []
+  if (session !== undefined) return { kind: 'session', text: session }
   const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
   if (isApiKey(key)) return { kind: 'key', hash: hashOf(key) }
   return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }

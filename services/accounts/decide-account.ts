@@ -7,7 +7,6 @@ import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import { type AccountFact, type AccountState, type OpenSignIn } from './account-state.ts'
-import type { Session } from './sessions/decide-sessions.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -24,8 +23,8 @@ export type Granted =
       /** A key to revoke in the same append, for an account that has as many as it may have. */
       readonly revoke: string | undefined
     }
-  /** A session of the pages, over those that there are. */
-  | { readonly begin: (sessions: readonly Session[]) => readonly AccountFact[] }
+  /** A session of the pages, which stands in no event. */
+  | { readonly key?: undefined }
 
 /** The commands of an account. Times are Unix milliseconds. */
 export type AccountCommand =
@@ -67,6 +66,12 @@ export type AccountCommand =
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
   | { readonly kind: 'Mail' }
+  | {
+      readonly kind: 'EndSessions'
+      /** Ends sessions that began before then, Unix milliseconds. */
+      readonly before: number
+      readonly reason: string
+    }
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -101,6 +106,12 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       return { facts: takeSlot(accountId, command, state) }
     case 'FreeSlot':
       return { facts: freeSlot(accountId, command.subscriptionId, state) }
+    case 'EndSessions': {
+      requireOpen(accountId, state)
+      const { before, reason } = command
+      if (state.signedInAt < state.sessionsFrom) return { facts: [] }
+      return { facts: [{ type: 'SessionsEnded', data: { accountId, before, reason } }] }
+    }
     case 'Mail':
       requireOpen(accountId, state)
       return { facts: [{ type: 'OwnerMailed', data: { accountId } }] }
@@ -150,7 +161,7 @@ function confirmSignIn(
   const proven = provenSignIn(state, command)
   if (proven === undefined) return { facts: [], refusal: new ServiceError('sign_in_refused') }
   const { requestId } = proven
-  const begun = 'begin' in command ? command.begin(state.sessions) : issuedAtSignIn(accountId, command, state)
+  const begun = command.key === undefined ? [] : issuedAtSignIn(accountId, command, state)
   return {
     facts: [
       ...opening(accountId, command.sealedEmail, state),

@@ -118,7 +118,7 @@ describe('an hour of an account', () => {
 /** Why an hour takes every one of these. */
 const UNLIMITED = {
   'ends what began, and each beginning is counted':
-    'KeyRevoked SessionEnded AppEnded SubscriptionSlotFreed AccountErased',
+    'KeyRevoked SessionsEnded AppEnded SubscriptionSlotFreed AccountErased',
   'comes with a SignInConfirmed, or from the operator': 'AccountOpened',
   'was paid for, or comes from the operator': 'PlanStarted PlanEnded',
   'is bounded by the codes that are good at a time, so that a stranger refuses nobody': 'SignInRequested',

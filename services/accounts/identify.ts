@@ -7,9 +7,9 @@ import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
-import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
+import type { AccountIndex, KeyPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
-import type { AccessClaims } from './oauth/tokens.ts'
+import type { AccessClaims, SessionClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
 import { createSharedLook } from './shared-look.ts'
 
@@ -20,8 +20,8 @@ export type Identity =
       readonly accountId: string
       /** The id of the key, of the program behind an access token, or of the session of a browser. */
       readonly keyId: string
-      /** When the use of a session was last recorded, Unix milliseconds; undefined for all that is none. */
-      readonly sessionSeenAt?: number | undefined
+      /** Whether it is the session of a browser. */
+      readonly isSession?: boolean | undefined
       /** The scopes of an access token; undefined for a key, which may do everything. */
       readonly scopes?: readonly Scope[] | undefined
       readonly tier: Tier
@@ -46,6 +46,8 @@ export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: AccountIndex | undefined
   /** The claims of an access token; undefined for a forged one and for one that is for another address. */
   readonly openToken: (text: string) => AccessClaims | undefined
+  /** The claims of a session; undefined for a forged one. */
+  readonly openSession: (text: string) => SessionClaims | undefined
   readonly signal: AbortSignal
 }
 
@@ -70,10 +72,11 @@ interface Remembered {
 
 /** Something well-formed whose account is looked for. */
 interface Sought {
-  /** SHA-256 of the key or of the token, in hex. */
+  /** SHA-256 of the credential, in hex. */
   readonly hash: string
-  readonly placeIn: (source: AccountIndex) => KeyPlace | SessionPlace | undefined
+  readonly placeIn: (source: AccountIndex) => KeyPlace | undefined
   readonly scopes?: readonly Scope[]
+  readonly isSession?: boolean | undefined
   /** Unix milliseconds. */
   readonly expiresAt?: number
 }
@@ -140,6 +143,29 @@ function soughtByToken(
   }
 }
 
+/** Undefined for a session that is forged, or older than a session may be. */
+function soughtBySession(
+  { openSession, now }: IdentifierOptions,
+  hash: string,
+  text: string,
+): Sought | undefined {
+  const claims = openSession(text)
+  if (claims === undefined) return undefined
+  const { sessionId: keyId, accountId, generation, begunAt } = claims
+  const expiresAt = begunAt + LIMITS.sessionMs
+  if (expiresAt <= now()) return undefined
+  return {
+    hash,
+    isSession: true,
+    expiresAt,
+    placeIn(source) {
+      const row = source.account(accountId)
+      const holds = row?.state === 'open' && row.generation === generation && begunAt >= row.sessionsFrom
+      return holds ? { accountId, keyId } : undefined
+    },
+  }
+}
+
 export function createIdentifier(options: IdentifierOptions): Identifier {
   const { store, index, now, sleep, signal } = options
   /** By the hash of the key. */
@@ -187,14 +213,14 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       if (credential.kind === 'absent') return { outcome: 'ABSENT' }
       if (credential.kind === 'malformed') return { outcome: 'MALFORMED' }
       if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
-      const hash = credential.kind === 'token' ? hashOf(credential.text) : credential.hash
+      const hash = credential.kind === 'key' ? credential.hash : hashOf(credential.text)
       const known = memory.get(hash)
       if (known !== undefined && now() < known.until) return known.identity
       const sought: Sought | undefined =
         credential.kind === 'token'
           ? soughtByToken(options, hash, credential.text)
           : credential.kind === 'session'
-            ? { hash, placeIn: (source) => source.sessionOf(hash) }
+            ? soughtBySession(options, hash, credential.text)
             : { hash, placeIn: (source) => source.keyOf(hash) }
       if (sought === undefined) return { outcome: 'UNKNOWN' }
       try {
@@ -217,7 +243,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 
 /** The caller with a credential, and until when that holds; undefined for a credential that nobody has. */
 function identityOf(
-  { placeIn, scopes, expiresAt = Number.POSITIVE_INFINITY }: Sought,
+  { placeIn, scopes, isSession, expiresAt = Number.POSITIVE_INFINITY }: Sought,
   source: AccountIndex,
   at: number,
 ): Remembered | undefined {
@@ -225,14 +251,11 @@ function identityOf(
   const row = place && source.account(place.accountId)
   if (place === undefined || row === undefined) return undefined
   const { accountId, keyId } = place
-  const session = 'seenAt' in place ? place : undefined
-  const endsAt = session?.endsAt ?? expiresAt
-  if (endsAt <= at) return undefined
+  if (expiresAt <= at) return undefined
   const { tier, window } = entitlementOf(row.plans, at)
-  const sessionSeenAt = session?.seenAt
-  const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
+  const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, isSession } as const
   const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-  return { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) }
+  return { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, expiresAt) }
 }
 
 /** The tier and the quota window of an account at an instant. */

@@ -26,6 +26,5 @@ export {
   usageReport,
 } from './quota/usage-report.ts'
 export { createDebitIndex, type DebitIndex } from './quota/used-keys.ts'
-export type { SessionView } from './sessions/sessions.ts'
 export { SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 export { createSubscriberAccounts } from './subscriber-accounts.ts'

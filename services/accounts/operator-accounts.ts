@@ -101,7 +101,6 @@ export function createOperatorAccounts(deps: AccountDeps) {
 /** Counts of one page of accounts, and the account to go on after. */
 interface EndedPage {
   readonly keys: number
-  readonly sessions: number
   readonly programs: number
   readonly next: string | undefined
 }
@@ -121,11 +120,11 @@ async function endBefore(
   const limit = LIMITS.accountRows
   const reason = `issued before an instant of ${origin.actor}`
   const ids = await list({ after, limit })
-  const counts = { keys: 0, sessions: 0, programs: 0 }
+  const counts = { keys: 0, programs: 0 }
   for (const accountId of ids) {
     const { facts } = await log.execute(accountId, origin, () => [{ kind: 'EndBefore', before, reason }])
-    for (const { type } of facts)
-      counts[type === 'KeyRevoked' ? 'keys' : type === 'SessionEnded' ? 'sessions' : 'programs'] += 1
+    counts.keys += facts.filter(({ type }) => type === 'KeyRevoked').length
+    counts.programs += facts.filter(({ type }) => type === 'AppEnded').length
   }
   await identifier.settled()
   return { ...counts, next: ids.length < limit ? undefined : ids.at(-1) }

@@ -76,7 +76,7 @@ export function callerAs(
   identity: Identity,
   correlationId: string,
 ): { readonly accountId: string; readonly keyId: string; readonly origin: Origin } {
-  const { accountId, keyId, sessionSeenAt } = requireKey(identity)
-  const actor = sessionSeenAt === undefined ? `key ${keyId}` : `session ${keyId}`
+  const { accountId, keyId, isSession } = requireKey(identity)
+  const actor = `${isSession === true ? 'session' : 'key'} ${keyId}`
   return { accountId, keyId, origin: { correlationId, actor } }
 }

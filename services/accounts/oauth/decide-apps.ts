@@ -2,7 +2,6 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AccountFact, AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
-import { decideSessions, type SessionCommand } from '../sessions/decide-sessions.ts'
 import { type AppFact, type Grant, liveGrants } from './app-state.ts'
 
 /** The commands for an account's programs. Times are Unix milliseconds. */
@@ -41,17 +40,12 @@ export interface EndBeforeCommand {
   readonly reason: string
 }
 
-/** A command to an account, its sessions, or the programs that act for it. */
-export type AnyCommand = AccountCommand | SessionCommand | AppCommand | EndBeforeCommand
+/** A command to an account, or the programs that act for it. */
+export type AnyCommand = AccountCommand | AppCommand | EndBeforeCommand
 
-/** @throws ServiceError those of {@link decide}, {@link decideSessions} and {@link decideApps} */
+/** @throws ServiceError those of {@link decide} and {@link decideApps} */
 export function decideAny(accountId: string, command: AnyCommand, state: AccountState): Decision {
   switch (command.kind) {
-    case 'SeeSession':
-    case 'EndSession':
-    case 'EndOtherSessions':
-      requireOpen(accountId, state)
-      return { facts: decideSessions(accountId, command, state.sessions) }
     case 'EndBefore':
       return { facts: endBefore(accountId, command, state) }
     case 'AuthorizeApp':
@@ -71,16 +65,15 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
 function endBefore(
   accountId: string,
   { before, reason }: EndBeforeCommand,
-  { keys, sessions, apps }: AccountState,
+  { keys, signedInAt, sessionsFrom, apps }: AccountState,
 ): AccountFact[] {
   const old = { accountId, reason }
+  const hasOlder = signedInAt >= sessionsFrom && sessionsFrom < before
   return [
     ...keys
       .filter(({ issuedAt }) => issuedAt < before)
       .map(({ keyId }) => ({ type: 'KeyRevoked', data: { ...old, keyId } }) as const),
-    ...sessions
-      .filter(({ begunAt }) => begunAt < before)
-      .map(({ sessionId }) => ({ type: 'SessionEnded', data: { ...old, sessionId } }) as const),
+    ...(hasOlder ? [{ type: 'SessionsEnded', data: { ...old, before } } as const] : []),
     ...apps
       .filter(({ grantedAt }) => grantedAt < before)
       .map(({ grantId }) => ended(accountId, grantId, reason)),

@@ -6,7 +6,7 @@ import { seal, unseal } from '../../runtime/secrets/seal.ts'
 import type { Client } from './client-documents.ts'
 
 /** The prefix of each kind of token, for people and secret scanners. */
-const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', client: 'src_' } as const
+const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', client: 'src_', session: 'ses_' } as const
 type Kind = keyof typeof PREFIXES
 
 /** Longest text that is read; the longest token that is made is shorter. */
@@ -15,6 +15,7 @@ const MOST_CHARACTERS = {
   refresh: 512,
   code: 512,
   client: LIMITS.registeredClientCharacters,
+  session: 512,
 } as const
 const SHAPE = /^[\w-]+$/
 const VERSION = 'v1.'
@@ -34,10 +35,20 @@ export interface AccessClaims extends TokenOwner {
   readonly scopes: readonly Scope[]
 }
 
+/** The claims of a browser session, which lie sealed in its cookie. */
+export interface SessionClaims {
+  readonly sessionId: string
+  readonly accountId: string
+  /** The account's at the sign-in: an erasure ends all sessions. */
+  readonly generation: number
+  /** Unix milliseconds. */
+  readonly begunAt: number
+}
+
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
- * Makes and opens what OAuth hands out. All of it is sealed: it names its account to this service and to nobody else,
+ * Makes and opens what OAuth and a sign-in hand out. All of it is sealed: it names its account to this service and to nobody else,
  * and what was forged is known as such without a look at the log.
  *
  * @param key 32 bytes, the same in every process of the service
@@ -87,6 +98,14 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
       if (said === undefined) return undefined
       const [name, redirectUris, issuedAt] = said as [string, readonly string[], number]
       return { client: { clientId, name, redirectUris }, issuedAt }
+    },
+    session: ({ sessionId, accountId, generation, begunAt }: SessionClaims) =>
+      sealed('session', [sessionId, accountId, generation, begunAt]),
+    openSession(text: string): SessionClaims | undefined {
+      const said = open('session', text)
+      if (said === undefined) return undefined
+      const [sessionId, accountId, generation, begunAt] = said as [string, string, number, number]
+      return { sessionId, accountId, generation, begunAt }
     },
     /** A code, or a refresh token. */
     owned: (kind: 'code' | 'refresh', { accountId, appId }: TokenOwner) => sealed(kind, [accountId, appId]),

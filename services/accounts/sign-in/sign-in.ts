@@ -11,12 +11,11 @@ import {
   recordOf,
   withKeyNames,
 } from '../account-deps.ts'
-import { createSessionSecret, hashOf } from '../credentials.ts'
 import { type Granted, provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
 import type { Mailer } from '../mail/mailer.ts'
-import { beginSession } from '../sessions/decide-sessions.ts'
+import type { SessionClaims } from '../oauth/tokens.ts'
 import type { AdmitMail } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
 import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
@@ -45,8 +44,7 @@ export interface SignIn {
     origin: Origin,
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
   /**
-   * Opens the account of an address, if it is not open, and begins a session of the pages. If there are too many, the
-   * oldest session ends.
+   * Opens the account of an address, if it is not open, and begins a session of the pages.
    *
    * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store
    */
@@ -61,15 +59,15 @@ interface GivenCode {
   readonly signInId?: string | undefined
 }
 
-/** A new session, with the secret in clear, which is shown once. */
+/** A new session; its secret is the sealed claims. */
 export interface BegunSession {
   readonly secret: string
-  readonly sessionId: string
   readonly accountId: string
 }
 
 export interface SignInOptions extends AccountDeps {
   readonly codeSecret: Uint8Array
+  readonly sealSession: (claims: SessionClaims) => string
   readonly postOffice: PostOffice
   readonly mailer: Pick<Mailer, 'isShown'>
   readonly admitMail: AdmitMail
@@ -113,12 +111,10 @@ export function createSignIn(options: SignInOptions): SignIn {
     },
 
     async beginSession(given, origin) {
-      const [secret, sessionId] = [createSessionSecret(random), newId()]
-      const session = { sessionId, secretHash: hashOf(secret) }
-      const accountId = await confirmCode(options, given, origin, (subject) => ({
-        begin: (sessions) => beginSession(subject.accountId, session, sessions, now()),
-      }))
-      return { secret, sessionId, accountId }
+      const accountId = await confirmCode(options, given, origin, () => ({}))
+      const { generation } = await log.load(accountId)
+      const claims = { sessionId: newId(), accountId, generation, begunAt: now() }
+      return { secret: options.sealSession(claims), accountId }
     },
 
     hasNoMail: mailer.isShown === true,

@@ -8,9 +8,7 @@ import {
   issuedKeyAnswerSchema,
   type KeyAnswerRow,
   keysAnswerSchema,
-  type SessionsAnswer,
   type SignInAnswer,
-  sessionsAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
 import { assert } from '../../../contracts/assert.ts'
@@ -30,7 +28,6 @@ import type {
   IssuedKey,
   OpenedKey,
   Payer,
-  SessionView,
 } from '../../accounts/index.ts'
 import { keyedRoutes, type On, openRoutes } from '../add-routes.ts'
 import { siteOf } from '../client-address.ts'
@@ -108,7 +105,6 @@ export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (
 const accountRoutes: FastifyPluginAsync<AccountRoutesOptions> = async (app, options) => {
   const on = keyedRoutes(app, options.accounts.identify)
   signInRoutes(app, options)
-  sessionRoutes(on, options)
   ownAccountRoutes(on, options)
   keyRoutes(on, options)
 }
@@ -160,32 +156,8 @@ function signInRoutes(
     { before: limitedBy(signInTries), body: codeSchema, response: { 200: begunSessionAnswerSchema } },
     async (request, { sign_in_id: signInId, ...code }) => {
       const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
-      return { session: begun.secret, session_id: begun.sessionId, account_id: begun.accountId }
+      return { session: begun.secret, account_id: begun.accountId }
     },
-  )
-}
-
-function sessionRoutes(on: On, { accounts }: AccountRoutesOptions): void {
-  on(
-    'GET /api/sessions',
-    operation('account', 'sessions', 'Browsers that are signed in to the account'),
-    { response: { 200: sessionsAnswerSchema } },
-    async ({ accountId, keyId }) => {
-      const sessions = await ofOwn(accounts.sessions(accountId))
-      return { sessions: sessions.map((session) => toSessionRow(session, keyId)) }
-    },
-  )
-  on(
-    'DELETE /api/sessions',
-    operation('account', 'endOtherSessions', 'End all sessions but the one that asks'),
-    {},
-    ({ accountId, keyId, origin }) => accounts.endOtherSessions(accountId, keyId, origin),
-  )
-  on(
-    'DELETE /api/sessions/:id',
-    operation('account', 'endSession', 'End a session'),
-    { params: z.strictObject({ id: uuid('The `session_id` of a row of `GET /api/sessions`') }) },
-    ({ accountId, origin }, { id }) => accounts.endSession(accountId, id, origin),
   )
 }
 
@@ -204,6 +176,12 @@ function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): 
     operation('account', 'eraseAccount', 'Erase the account, its keys and the e-mail address'),
     {},
     ({ accountId, origin }) => accounts.erase(accountId, origin),
+  )
+  on(
+    'DELETE /api/sessions',
+    operation('account', 'endSessions', 'End every session of a browser: sign out everywhere'),
+    {},
+    ({ accountId, origin }) => accounts.endSessions(accountId, origin),
   )
   on(
     'GET /api/apps',
@@ -275,18 +253,6 @@ export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswer
   hint,
   label,
   created_at: isoTime(issuedAt),
-})
-
-/** @param ownId the session that asks, if one does */
-const toSessionRow = (
-  { sessionId, begunAt, seenAt, endsAt }: SessionView,
-  ownId: string,
-): SessionsAnswer['sessions'][number] => ({
-  session_id: sessionId,
-  begun_at: isoTime(begunAt),
-  seen_at: isoTime(seenAt),
-  ends_at: isoTime(endsAt),
-  is_own: sessionId === ownId,
 })
 
 const toAppRow = (view: AppView): AppRow => ({

@@ -76,7 +76,6 @@ beforeEach(async () => {
         accounts: {
           identify,
           show: async () => view,
-          sessions: async () => [],
           oauth: { apps: async () => [] },
         } as unknown as Accounts,
         quotaOf: async () => quota,

@@ -1,7 +1,8 @@
-import type { AccountAnswer, SessionsAnswer } from '../../../contracts/account-answers.ts'
+import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppRow } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
 import { action, type FormState, input, refusalNote } from '../forms.ts'
@@ -15,7 +16,6 @@ export interface AccountView {
   readonly usage: UsageAnswer
   /** Undefined where nothing is sold. */
   readonly payments: OwnPaymentsAnswer | undefined
-  readonly sessions: SessionsAnswer['sessions']
   readonly issued?: { readonly key: string; readonly label: string } | undefined
   readonly apps: readonly AppRow[]
   /** The first of its webhooks; undefined where there are none at all. */
@@ -62,7 +62,7 @@ ${tiles([
 <nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && view.payments === undefined) || (at === 'endpoints' && view.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
 ${planPart(view)}
 ${keysPart(view)}
-${sessionsPart(view)}
+${sessionsPart}
 ${appsPart(view.apps)}
 ${view.webhooks !== undefined && endpointsPart(view.webhooks)}
 ${usagePart(view)}
@@ -116,26 +116,9 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 </form>`
 }
 
-function sessionsPart({ sessions }: AccountView): Html {
-  const endOf = ({ session_id: id, begun_at, is_own }: (typeof sessions)[number]) =>
-    is_own
-      ? action('/account/sign-out', 'Sign out', { label: 'Sign out of this session' })
-      : action('/account/sessions/end', 'End', {
-          tone: 'bad',
-          fields: { id },
-          label: `End the session of ${begun_at.slice(0, 16).replace('T', ' ')}`,
-        })
-  const question = 'End all sessions but this one?'
-  return html`<h2 id="sessions">Sessions</h2>
-<p>Browsers that are signed in here. ${LIMITS.sessionsPerAccount} at most; a further one ends the oldest.</p>
-${table('Sessions, oldest first', sessions, {
-  'Signed in, UTC': ({ begun_at, is_own }) => html`${time(begun_at)}${is_own && html` ${tag('this one')}`}`,
-  End: endOf,
-  'Last used': ({ seen_at }) => time(seen_at, 'day'),
-  'Ends by itself, UTC': ({ ends_at }) => time(ends_at),
-})}
-${sessions.length > 1 && action('/account/sessions/end', 'End all others', { tone: 'bad', question })}`
-}
+const sessionsPart: Html = html`<h2 id="sessions">Sessions</h2>
+<p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
+${action('/account/sessions/end', 'Sign out everywhere', { tone: 'bad', question: 'End every session, this one too?' })}`
 
 function appsPart(apps: readonly AppRow[]): Html {
   const rows = table('Let in with access tokens, not with keys', apps, {

@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { AccountAnswer, SessionsAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
+import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppsAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { isSessionOver } from '../api-client.ts'
 import { address } from '../components.ts'
 import { EMPTY_FORM, textOf } from '../forms.ts'
 import { sendPage } from '../send-page.ts'
@@ -57,18 +56,14 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
 
   app.post('/account/sign-out', async (request, reply) => {
     formOf(request)
-    const { sessions } = await client
-      .must<SessionsAnswer>(request, { path: '/api/sessions' })
-      // One that has ended needs no end.
-      .catch((error: unknown) => {
-        if (isSessionOver(error)) return { sessions: [] }
-        throw error
-      })
-    const own = sessions.find((one) => one.is_own)
-    if (own !== undefined) {
-      await client.must(request, { method: 'DELETE', path: `/api/sessions/${own.session_id}` })
-    }
     return endSession(reply).redirect('/', 303)
+  })
+
+  app.post('/account/sessions/end', async (request, reply) => {
+    formOf(request)
+    const ended = await client.ask(request, { method: 'DELETE', path: '/api/sessions' })
+    if (ended.isOk) return endSession(reply).redirect('/', 303)
+    return sendAccount(request, reply, { state: { typed: {}, refusal: ended.refusal } })
   })
 
   app.post('/account/keys', async (request, reply) => {
@@ -79,17 +74,18 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     return leaveNote(reply, { key, label }).redirect('/account', 303)
   })
 
-  /** A button that ends one thing, or, without an id, all sessions but the one that asks. */
-  const ending = (path: 'keys' | 'sessions' | 'apps', verb: string) =>
+  /** A button that ends one thing. */
+  const ending = (path: 'keys' | 'apps', verb: string) =>
     app.post(`/account/${path}/${verb}`, async (request, reply) => {
       const id = textOf(formOf(request), 'id')
-      const rest = id === '' && path === 'sessions' ? '' : `/${encodeURIComponent(id)}`
-      const gone = await client.ask(request, { method: 'DELETE', path: `/api/${path}${rest}` })
+      const gone = await client.ask(request, {
+        method: 'DELETE',
+        path: `/api/${path}/${encodeURIComponent(id)}`,
+      })
       if (gone.isOk) return reply.redirect(`/account#${path}`, 303)
       return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
     })
   ending('keys', 'revoke')
-  ending('sessions', 'end')
   ending('apps', 'end')
 
   app.post('/account/erase', async (request, reply) => {
@@ -120,11 +116,10 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
     const { state = EMPTY_FORM, issued, after, paid } = more
     const ask = <Body>(path: string) => client.must<Body>(request, { path })
     const has = (url: string): boolean => app.hasRoute({ method: 'GET', url })
-    const [account, usage, { apps }, { sessions }, payments, webhooks] = await Promise.all([
+    const [account, usage, { apps }, payments, webhooks] = await Promise.all([
       ask<AccountAnswer>('/api/account'),
       ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
       ask<AppsAnswer>('/api/apps'),
-      ask<SessionsAnswer>('/api/sessions'),
       has('/api/payments')
         ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS }))
         : undefined,
@@ -132,7 +127,7 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
         ? ask<Webhooks>(address('/api/webhooks', { status: 'all', limit: ROWS }))
         : undefined,
     ])
-    const shown = { account, usage, payments, webhooks, apps, sessions, issued, state, after, paid }
+    const shown = { account, usage, payments, webhooks, apps, issued, state, after, paid }
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(shown))
   }
 }

@@ -29,8 +29,6 @@ export function ownForm(request: FastifyRequest, publicUrl: string): Form {
   return typeof request.body === 'object' && request.body !== null ? (request.body as Form) : {}
 }
 
-const days = (milliseconds: number): number => milliseconds / DAY_MS
-
 /** Asks to sign in, and says why where there was a session. */
 export function sendSignIn(
   request: FastifyRequest,
@@ -41,7 +39,7 @@ export function sendSignIn(
   const isOver = sessionOf(request) !== undefined
   if (isOver) endSession(reply)
   const notice = isOver
-    ? `Your session has ended: you ended it, or it was ${days(LIMITS.sessionIdleMs)} days idle or ${days(LIMITS.sessionMs)} days old. Sign in again.`
+    ? `Your session has ended: you signed out everywhere, or it was ${LIMITS.sessionMs / DAY_MS} days old. Sign in again.`
     : state.notice
   return sendPage(
     reply.code(state.refusal?.status ?? 200),
