@@ -298,9 +298,8 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
-  /** Keys that are looked for after the end of the log at once, and the pause between two looks: attackers send such. */
-  unknownKeysAtOnce: 256,
-  keyLookMs: 20,
+  /** How long a key that is not known is waited for: another process may have issued it. */
+  keyWaitMs: 250,
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 

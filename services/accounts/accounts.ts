@@ -149,7 +149,6 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { signal } = ending
   const tokens = createTokens(deriveSecret('OAuth tokens'), random)
   const identifier = createIdentifier({
-    store,
     index,
     openToken(text) {
       const claims = tokens.openAccess(text)

@@ -4,14 +4,12 @@ import type { Scope } from '../../contracts/oauth.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
-import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims, SessionClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
-import { createSharedLook } from './shared-look.ts'
 
 /** The caller behind an `Authorization` header. */
 export type Identity =
@@ -41,7 +39,6 @@ export type Identity =
 export type Identify = (authorization: string | undefined) => Promise<Identity>
 
 export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
   /** The claims of an access token; undefined for a forged one and for one that is for another address. */
@@ -82,6 +79,7 @@ interface Sought {
 }
 
 const LOOK_EVERY_MS = 2
+const KEY_LOOK_MS = 10
 
 /** Lets reads of the read model wait until it has come to a position. */
 function createIndexGate({ index, now, sleep, signal }: IdentifierOptions) {
@@ -167,19 +165,10 @@ function soughtBySession(
 }
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
-  const { store, index, now, sleep, signal } = options
+  const { index, now, sleep, signal } = options
   /** By the hash of the key. */
   const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
   const gate = createIndexGate(options)
-
-  /** Waits until the read model is at the end of the log: another process may have just issued the key. */
-  const atHead = createSharedLook(
-    async () => {
-      const head = await store.head()
-      return gate.wait((position) => comparePositions(position, head) >= 0)
-    },
-    () => sleep(LIMITS.keyLookMs, signal),
-  )
 
   function lookUp(sought: Sought, source: AccountIndex): Remembered['identity'] | undefined {
     const found = identityOf(sought, source, now())
@@ -187,20 +176,17 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     return found?.identity
   }
 
-  /** Finds the account of a well-formed credential. Before it answers UNKNOWN, the read model reaches the end of the log. */
+  /** Finds the account of a well-formed credential. Another process may have issued it a moment ago, so it is waited for. */
   async function find(sought: Sought): Promise<Identity> {
     const reason = await gate.wait()
     if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
-    // In one turn from the look at the position to the memory: no change comes in between unseen.
-    const known = lookUp(sought, index)
-    if (known !== undefined) return known
-    if (atHead.waiting >= LIMITS.unknownKeysAtOnce) {
-      return { outcome: 'INDETERMINATE', reason: 'many keys that are not known are being looked for' }
+    for (let waitedMs = 0; ; waitedMs += KEY_LOOK_MS) {
+      // In one turn from the look at the position to the memory: no change comes in between unseen.
+      const known = lookUp(sought, index)
+      if (known !== undefined) return known
+      if (waitedMs >= LIMITS.keyWaitMs || signal.aborted) break
+      await sleep(KEY_LOOK_MS, signal)
     }
-    const behind = await atHead.look()
-    if (behind !== undefined) return { outcome: 'INDETERMINATE', reason: behind }
-    const issued = lookUp(sought, index)
-    if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
     memory.set(sought.hash, { identity, until: now() + LIMITS.identityMs })
