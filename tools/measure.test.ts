@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 72_685,
+  productLines: 72_684,
   testLines: 82_681,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,

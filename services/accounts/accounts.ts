@@ -161,11 +161,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
-  const subjectKeys = createSubjectKeys({
-    ...options,
-    wrapping: options.wrapping ?? soleWrapping(deriveSecret),
-    signal,
-  })
+  const wrapping = options.wrapping ?? soleWrapping(deriveSecret)
+  const subjectKeys = createSubjectKeys({ ...options, wrapping, signal })
   const postOffice = createPostOffice({
     mailer: options.mailer,
     sleep,
@@ -186,9 +183,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
     work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))
   const running = [
     keepOn('erasing what a restored log has back', () => eraseListed({ ...deps, signal }, options)),
-    keepOn('sealing keys anew', () =>
-      resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
-    ),
+    // While the key was never replaced, no account is read.
+    wrapping.used > 0 &&
+      keepOn('sealing keys anew', () =>
+        resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
+      ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),
   ]

@@ -46,6 +46,21 @@ describe('a sealing key that was replaced', () => {
     expect(firstStreamOf(String((await streamsWithKeys())[0]))).toBe(subjectStream(accountId, 0))
   })
 
+  test('that never was replaced has no account read', async () => {
+    const before = await world.start({ wrapping: beginning })
+    const { accountId } = await world.signIn(before.accounts, EMAIL)
+    const read: string[] = []
+    const store = world.store()
+    const counting = {
+      ...store,
+      read: (stream: string, options?: object) => (read.push(stream), store.read(stream, options)),
+    }
+    await world.start({ wrapping: beginning, store: counting })
+    await world.start({ wrapping: replaced })
+    await expect.poll(async () => (await streamsWithKeys())[0]).not.toBe(subjectStream(accountId, 0))
+    expect(read).toEqual([])
+  })
+
   test('overlaps: a process that knows the new key and does not use it opens what is sealed under it', async () => {
     const knowing = await world.start({ wrapping: { known: [first, second], used: 0 } })
     const using = await world.start({ wrapping: replaced })
