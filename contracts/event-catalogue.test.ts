@@ -70,7 +70,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
     'AccountOpened SignInRequested SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionsEnded AppAuthorized AppTokenIssued AppEnded SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
   [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited'],
-  [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
+  [chatStream(ACCOUNT, '2025-01'), 'ChatAnswered'],
   [
     PAYMENT_STREAM,
     'PaymentClaimed SettlementRequested SettlementBroadcast SettlementFailed SettlementUnknown SettlementConfirmed SettlementFinalised SettlementReorged PaymentUncollectable RefundSent',

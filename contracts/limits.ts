@@ -516,10 +516,6 @@ export const LIMITS = {
   chatModelTokens: 2_000,
   /** Questions that one process has a model answer at a time; the others are answered extractively. */
   chatModelAtOnce: 8,
-  /** How long a chat that is being answered is kept free for its answer. */
-  chatReservationMs: 60_000,
-  /** Accounts whose chats one process keeps in memory. */
-  chattersKept: 1_000,
   /** Pages of the documentation, and the size of one. */
   docsPages: 500,
   docsPageBytes: 1_048_576,

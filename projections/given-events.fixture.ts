@@ -160,7 +160,6 @@ export function chatAnswered(change: Partial<z.infer<typeof ChatAnswered.data>> 
     idempotencyHash: null,
     channel: 'http' as const,
     model: 'extractive',
-    reservationId: null,
     answer: '{"answer":"Ten."}',
     used: 1,
     ...change,

@@ -1,12 +1,16 @@
-export type { WrittenAnswer } from './chat/answer-question.ts'
-export type { ChatModel } from './chat/chat-model.ts'
-export { createOpenAiModel } from './chat/openai-model.ts'
-export { type ChatIndex, createChatIndex } from './chats/chat-index.ts'
-export { ChatLedger } from './chats/chat-ledger.ts'
-export { type Chatter, chatQuota } from './chats/chat-window.ts'
-export { pagesByReader } from './corpus/page-readers.ts'
-export type { DocPage } from './corpus/read-pages.ts'
+export type { WrittenAnswer } from './chat-answer.ts'
+export {
+  type ChatIndex,
+  ChatLedger,
+  type Chatter,
+  type ChatUse,
+  chatQuota,
+  createChatIndex,
+} from './chats.ts'
 export { eventSchema } from './event-schema.ts'
-export { type Knowledge, type Lookup, openKnowledge } from './knowledge.ts'
-export { type Block, plainText } from './markdown/parse-markdown.ts'
+export { type Knowledge, openKnowledge } from './knowledge.ts'
+export { type ChatModel, createOpenAiModel } from './llm.ts'
+export { type Block, plainText } from './markdown.ts'
+export { pagesByReader } from './page-readers.ts'
+export type { DocPage } from './pages.ts'
 export { readChatRequest, readSearchRequest } from './read-request.ts'

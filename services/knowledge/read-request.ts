@@ -3,7 +3,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { type ChatRequest, chatKnowledgeRequest } from '../../contracts/tools/chat-knowledge.ts'
 import { type SearchRequest, searchKnowledgeRequest } from '../../contracts/tools/search-knowledge.ts'
 import { asMeant } from '../../contracts/tools/tool-arguments.ts'
-import { hasWord } from './search/query-words.ts'
 
 const DEFAULT_ROWS = 10
 
@@ -22,7 +21,7 @@ const QUESTION: TextCodes = {
 }
 
 /**
- * Reads what came as a search.
+ * Reads a search request.
  *
  * @throws ServiceError `INVALID_QUERY`, `QUERY_TOO_SHORT`, `QUERY_TOO_LONG`
  * @example readSearchRequest({ query: ' quota ' }) // { query: 'quota', limit: 10 }
@@ -41,9 +40,9 @@ export function readSearchRequest(request: unknown): SearchRequest {
 }
 
 /**
- * Reads what came as a question.
+ * Reads a chat request.
  *
- * @param models that can be asked for, the one that answers where none is named first
+ * @param models their names, the default first
  * @throws ServiceError `INVALID_QUESTION`, `QUESTION_TOO_SHORT`, `QUESTION_TOO_LONG`, `INVALID_MODEL` with the list
  */
 export function readChatRequest(request: unknown, models: readonly string[]): ChatRequest {
@@ -83,7 +82,7 @@ function fieldsOf(
   return request as Readonly<Record<string, unknown>>
 }
 
-/** Characters are counted as people count them in most scripts: code points, without blanks around the text. */
+/** Characters are code points, without blanks around the text. */
 function readText(value: unknown, field: string, codes: TextCodes, least: number, most: number): string {
   const refuse = (code: ErrorCode, problem: string): never => {
     throw new ServiceError(code, { message: `${field}: ${problem}.`, details: { field } })
@@ -96,15 +95,13 @@ function readText(value: unknown, field: string, codes: TextCodes, least: number
   if (length < least) return refuse(codes.short, `has ${length} characters, at least ${least} are needed`)
   if (!text.isWellFormed()) return refuse(codes.invalid, 'has half a character (a lone surrogate) in it')
   if (CONTROL.test(text)) return refuse(codes.invalid, 'has control characters in it')
-  if (!hasWord(text)) return refuse(codes.invalid, 'has no letter and no digit in it')
+  if (!/[\p{L}\p{N}]/u.test(text)) return refuse(codes.invalid, 'has no letter and no digit in it')
   return text
 }
 
-/** Code points, counted no further than past the limit. */
-function lengthOf(text: string, most: number): number {
-  if (text.length > 2 * most) return text.length
-  return Array.from(text).length
-}
+/** Code points; of a text far beyond the limit its length will do. */
+const lengthOf = (text: string, most: number): number =>
+  text.length > 2 * most ? text.length : Array.from(text).length
 
 /** Other than tabs and line ends, which are blanks. */
 const CONTROL = /(?![\t\n\r])\p{Cc}/u
@@ -113,9 +110,6 @@ const CONTROL = /(?![\t\n\r])\p{Cc}/u
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'an object'
-  const text =
-    typeof value === 'string'
-      ? JSON.stringify(value.slice(0, LIMITS.nameCharacters).toWellFormed())
-      : String(value)
-  return text
+  if (typeof value !== 'string') return String(value)
+  return JSON.stringify(value.slice(0, LIMITS.nameCharacters).toWellFormed())
 }

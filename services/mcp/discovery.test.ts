@@ -3,7 +3,7 @@ import { fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { expect, test } from 'vitest'
 import { PRICES } from '../../contracts/prices.ts'
-import { docPage } from '../knowledge/corpus/read-pages.ts'
+import { docPage } from '../knowledge/pages.ts'
 import { discoveryRoutes, llmsText, serverJson } from './discovery.ts'
 import { ALL_TOOL_NAMES } from './tools.ts'
 

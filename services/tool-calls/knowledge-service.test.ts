@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Identity } from '../accounts/index.ts'
 import { type ChatModel, type Knowledge, openKnowledge } from '../knowledge/index.ts'
 import { aChatWorld, CHATTER, type ChatWorld, NOON } from '../knowledge/testing/chats.fixture.ts'
@@ -52,10 +53,7 @@ beforeEach(async () => {
   })
   service = aService()
 })
-afterEach(() => {
-  knowledge.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Another process over the same log. */
 const aService = (): KnowledgeService =>
@@ -144,16 +142,33 @@ describe('a chat', () => {
     expect([model.asked, types()]).toEqual([0, []])
   })
 
-  test('by a model is reserved before the model is asked, and counted with its answer', async () => {
-    const seen: string[][] = []
-    model.complete = async () => {
-      seen.push(types())
-      return 'They do not [1].'
-    }
+  test('by a model is counted with its answer', async () => {
+    model.complete = async () => 'They do not [1].'
     const { body } = await ask({ model: 'big' })
     expect(body).toMatchObject({ answer: 'They do not [1].', model: 'big', quota: { used: 1 } })
-    expect(seen).toEqual([['ChatReserved']])
-    expect(types()).toEqual(['ChatReserved', 'ChatAnswered'])
+    expect(types()).toEqual(['ChatAnswered'])
+  })
+
+  test('of an account waits for the one before, so no model is asked beyond the quota', async () => {
+    for (let n = 1; n < CHATS_PER_WINDOW.free; n++) await ask()
+    const outcomes = await Promise.allSettled([
+      ask({ model: 'big' }),
+      ask({ model: 'big' }),
+      ask({ model: 'big' }),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    expect(model.asked).toBe(1)
+  })
+
+  test('is refused while as many of its account wait as a model takes', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    model.complete = () => promise
+    const all = Array.from({ length: LIMITS.chatModelAtOnce }, () => ask({ model: 'big' }))
+    await expect.poll(() => model.asked).toBe(1)
+    await expect(ask()).rejects.toMatchObject({ code: 'rate_limited', details: { retry_after_s: 2 } })
+    resolve('Once [1].')
+    await Promise.all(all)
+    expect((await ask()).body.quota.used).toBe(LIMITS.chatModelAtOnce + 1)
   })
 
   test('by a model that fails is answered in its place, and counted once', async () => {
@@ -202,20 +217,7 @@ describe('a repeated Idempotency-Key', () => {
     const outcomes = await Promise.all(all)
     expect(outcomes.map(({ body }) => body.answer)).toEqual(['Once [1].', 'Once [1].'])
     expect(outcomes.filter(({ isReplay }) => isReplay)).toHaveLength(1)
-    expect(types()).toEqual(['ChatReserved', 'ChatAnswered'])
-  })
-
-  test('in another process while the first is under way is told to wait', async () => {
-    const { promise, resolve } = Promise.withResolvers<string>()
-    model.complete = () => promise
-    const first = ask({ key: 'k', model: 'big' })
-    await expect.poll(() => model.asked).toBe(1)
-    await expect(ask({ key: 'k', model: 'big', at: aService() })).rejects.toMatchObject({
-      code: 'rate_limited',
-    })
-    resolve('Once [1].')
-    await first
-    expect(model.asked).toBe(1)
+    expect(types()).toEqual(['ChatAnswered'])
   })
 
   test('with another question is refused', async () => {

@@ -1,18 +1,20 @@
 import { atAddress } from '../../contracts/documented-address.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ChatAnswer, SearchAnswer } from '../../contracts/knowledge-answers.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
+import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
 import type { Identify } from '../accounts/index.ts'
 import {
   type ChatLedger,
   type Chatter,
+  type ChatUse,
   chatQuota,
   type Knowledge,
-  type Lookup,
   type WrittenAnswer,
 } from '../knowledge/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
@@ -59,14 +61,12 @@ export interface KnowledgeService {
 /** The part of an answer in the log: all of it except the question and the count, which come with the caller. */
 type StoredAnswer = Pick<ChatAnswer, 'answer' | 'citations' | 'model' | 'note'>
 
-/** One question on its way. */
+/** One question in progress. */
 interface Pending {
   readonly chatter: Chatter
-  readonly use: Parameters<ChatLedger['find']>[1]
+  readonly use: ChatUse
   readonly channel: Channel
-  /** When it began. */
-  readonly at: number
-  readonly lookup: () => Promise<Lookup>
+  readonly request: ChatRequest
 }
 
 interface Outcome {
@@ -82,31 +82,19 @@ export function createKnowledgeService({
   publicUrl = () => '',
   now,
 }: KnowledgeServiceOptions): KnowledgeService {
-  /** Questions with an idempotency key; who repeats one meanwhile waits for its outcome. */
-  const flights = createSingleFlight<Outcome>()
+  const inTurn = createTurns()
 
-  async function answer(pending: Pending): Promise<Outcome> {
-    const { chatter, use, channel, at } = pending
+  async function answer({ chatter, use, channel, request }: Pending): Promise<Outcome> {
+    const at = now()
     const known = await ledger.find(chatter, use)
     if (known !== undefined) return { ...known, stored: JSON.parse(known.answer) as StoredAnswer }
-    const used = await ledger.look(chatter, at)
-    const lookup = await pending.lookup()
-    if (!lookup.isAnswerable) return { stored: await lookup.write(), used, isReplay: false }
-    const { model } = lookup.request
-    const reservationId = lookup.isPaid ? await ledger.reserve(chatter, { ...use, model }, at) : null
+    const used = await ledger.requireRoom(chatter, at)
+    const lookup = await knowledge.lookUp(request)
     const written = await lookup.write()
-    const chat = { ...use, channel, model: written.model, reservationId, answer: storedText(written) }
+    if (!lookup.isAnswerable) return { stored: written, used, isReplay: false }
+    const chat = { ...use, channel, model: written.model, answer: storedText(written) }
     const counted = await ledger.count(chatter, chat, at)
     return { ...counted, stored: counted.isReplay ? (JSON.parse(counted.answer) as StoredAnswer) : written }
-  }
-
-  /** The first of a key answers; the others in this process have what it has. */
-  async function answerOnce(pending: Pending, hash: string): Promise<Outcome> {
-    const { chatter, use } = pending
-    const { value, isShared } = await flights.run(`${chatter.id} ${hash}`, use.requestHash, () =>
-      answer(pending),
-    )
-    return isShared ? { ...value, isReplay: true } : value
   }
 
   return {
@@ -117,19 +105,45 @@ export function createKnowledgeService({
     async chat({ request, authorization, idempotencyKey, requestId, channel }) {
       const { accountId: id, keyId, tier, window } = requireKey(await identify(authorization))
       const question = knowledge.readChat(request)
-      const chatter: Chatter = { id, tier, window }
-      const hash = idempotencyKey === undefined ? null : idempotencyHash(id, idempotencyKey)
       const use = {
         keyId,
         requestHash: requestHash('chat_knowledge', question),
-        idempotencyHash: hash,
+        idempotencyHash: idempotencyKey === undefined ? null : idempotencyHash(id, idempotencyKey),
         requestId,
       }
-      const pending = { chatter, use, channel, at: now(), lookup: () => knowledge.lookUp(question) }
-      const { stored, used, isReplay } = await (hash === null ? answer(pending) : answerOnce(pending, hash))
-      const quota = chatQuota(chatter, { used })
-      return { body: { question: question.question, ...addressed(stored, publicUrl()), quota }, isReplay }
+      const chatter: Chatter = { id, tier, window }
+      const pending = { chatter, use, channel, request: question }
+      const { stored, used, isReplay } = await inTurn(id, () => answer(pending))
+      const body = { ...addressed(stored, publicUrl()), quota: chatQuota(chatter, used) }
+      return { body: { question: question.question, ...body }, isReplay }
     },
+  }
+}
+
+/**
+ * Answers one chat of an account at a time, so a burst cannot ask a paid model more often than the quota allows, and a
+ * repeated Idempotency-Key finds the answer of the first.
+ */
+function createTurns() {
+  const queues = new Map<string, { waiting: number; last: Promise<unknown> }>()
+  return async <Result>(account: string, work: () => Promise<Result>): Promise<Result> => {
+    const queue = queues.get(account) ?? { waiting: 0, last: Promise.resolve() }
+    if (queue.waiting >= LIMITS.chatModelAtOnce) {
+      throw new ServiceError('rate_limited', {
+        message: `${queue.waiting} chats of this account are being answered; send the next one after an answer`,
+        details: { retry_after_s: 2 },
+      })
+    }
+    const result = queue.last.then(work)
+    queue.waiting += 1
+    queue.last = result.catch(() => undefined)
+    queues.set(account, queue)
+    try {
+      return await result
+    } finally {
+      queue.waiting -= 1
+      if (queue.waiting === 0) queues.delete(account)
+    }
   }
 }
 

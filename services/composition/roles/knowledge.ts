@@ -28,7 +28,6 @@ export async function openDocumentation(parts: CallerParts) {
         : createOpenAiModel({ baseUrl, model, apiKey }),
     report: (event, details) => log.warn(details, event),
   })
-  shutdown.onClose(async () => knowledge.close())
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
   const ledger = new ChatLedger({ ...platform.basics, index, signal: shutdown.stopSignal })
   const service = createKnowledgeService({

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { START } from '../../../contracts/position.ts'
 import { type ChatPlace, chatKey, chats, rowsInMemory } from '../../../projections/index.ts'
 import {
@@ -10,9 +10,15 @@ import {
 import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
-import type { ChatIndex } from '../chats/chat-index.ts'
-import { type AnsweredChat, ChatLedger, type ChatLedgerOptions } from '../chats/chat-ledger.ts'
-import type { ChatEvent, Chatter } from '../chats/chat-window.ts'
+import {
+  type AnsweredChat,
+  type ChatIndex,
+  ChatLedger,
+  type ChatLedgerOptions,
+  type Chatter,
+} from '../chats.ts'
+
+type AnsweredEvent = Extract<ServiceEvent, { type: 'ChatAnswered' }>
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
 const month = (year: number, index: number, id: string) => ({
@@ -43,7 +49,6 @@ export const aChat = (
     requestId: 'request',
     channel: 'http',
     model: 'extractive',
-    reservationId: null,
     answer: JSON.stringify({ answer }),
     ...rest,
   }
@@ -56,7 +61,7 @@ export interface ChatWorld {
   now: number
   ledger(change?: Partial<ChatLedgerOptions>): ChatLedger
   /** Every event of the chat streams, in the order of the log. */
-  events(): ChatEvent[]
+  events(): AnsweredEvent[]
 }
 
 let ids = 0
@@ -82,7 +87,7 @@ export function aChatWorld(): ChatWorld {
         signal: new AbortController().signal,
         ...change,
       }),
-    events: () => decoded().filter((event) => event.type === 'ChatReserved' || event.type === 'ChatAnswered'),
+    events: () => decoded().filter((event) => event.type === 'ChatAnswered'),
   }
   return world
 }

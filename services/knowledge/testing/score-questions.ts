@@ -12,9 +12,9 @@ const questionSchema = z.strictObject({
    * what somebody wrote from nothing but the list of roles and what is sold (`open`), and what was written beside the
    * wordings of `asked.txt` (`own`). The answers to all of these have been read since. Then two halves of what callers,
    * subscribers, analysts and operators ask, written before a page was opened: one was looked at (`roles`), the other is only
-   * counted (`blind`). Read no answer to it, and write no wording for it: then it would tell nothing any more (decision 0092).
+   * counted (`blind`). Read no answer to it, and write no wording for it: then it would tell nothing any more.
    * `voices` and `unseen` are such halves of later questions, by newcomers, callers, subscribers and analysts, told apart by
-   * the hash of the question; only the first was looked at (decision 0154).
+   * the hash of the question; only the first was looked at.
    */
   split: z.enum(['tune', 'held', 'fresh', 'open', 'own', 'roles', 'blind', 'voices', 'unseen']),
   /** Pages or sections that hold the answer; none where the documentation does not say. */
@@ -30,7 +30,7 @@ export const labelledQuestions = (): LabelledQuestion[] =>
 export interface QuestionScore extends LabelledQuestion {
   /** Place of the first right section among those found, from 1; undefined where none of five is right. */
   readonly rank: number | undefined
-  /** Whether the chat cites a right section first, or says that the documentation does not say where it does not. */
+  /** Whether the chat cites a right section, or rightly says that the documentation does not say. */
   readonly isRightChat: boolean
   readonly found: readonly string[]
   readonly cited: readonly string[]
@@ -53,7 +53,7 @@ export async function scoreQuestions(
     const cited = citations.map(({ id }) => id)
     const place = found.findIndex((id) => isAt(id, question.places))
     const isRightChat =
-      question.places.length === 0 ? cited.length === 0 : isAt(cited[0] ?? '', question.places)
+      question.places.length === 0 ? cited.length === 0 : cited.some((id) => isAt(id, question.places))
     scores.push({ ...question, found, cited, rank: place === -1 ? undefined : place + 1, isRightChat })
   }
   return scores

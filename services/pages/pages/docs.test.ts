@@ -7,8 +7,8 @@ import type { SearchRequest } from '../../../contracts/tools/search-knowledge.ts
 import { createServer } from '../../composition/server.ts'
 import { fakeKnowledgeService } from '../../http/testing/knowledge-service.fixture.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
-import { docPage } from '../../knowledge/corpus/read-pages.ts'
 import type { DocPage } from '../../knowledge/index.ts'
+import { docPage } from '../../knowledge/pages.ts'
 import { PAGE_POLICY } from '../layout.ts'
 
 const HOSTILE = `# A <script>alert(1)</script> page

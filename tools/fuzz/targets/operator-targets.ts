@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { loadCommands } from '../../../services/cli/commands.ts'
 import { findCommand, readCommandLine } from '../../../services/cli/run-command.ts'
 import { createModel } from '../../../services/engine/model/verdict-model.ts'
-import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
+import { parseMarkdown } from '../../../services/knowledge/markdown.ts'
 import {
   type Manifest,
   parseManifest,

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { parseSeriesName } from '../../../contracts/series.ts'
 import { parseVerdictStream } from '../../../contracts/streams.ts'
-import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
+import { checkCompletion } from '../../../services/knowledge/check-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
 import { openCheckpoint, parseCheckpoint, parseVkey } from '../../../services/proof/note.ts'
 import { checkProof, parseContent } from '../../../services/proof/proof-file.ts'
@@ -65,7 +65,7 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     refusesBy: ['SignalRefusal'],
   },
   { name: 'content', read: (input) => parseContent(textOf(input)) },
-  { name: 'completion', read: (input) => readCompletion(textOf(input), []) },
+  { name: 'completion', read: (input) => checkCompletion(textOf(input), []) },
   {
     name: 'bars',
     read(input) {

@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { ChatModelError } from './chat-model.ts'
-import { createOpenAiModel } from './openai-model.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { ChatModelError, createOpenAiModel } from './llm.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
 

@@ -1,17 +1,17 @@
-import { LIMITS } from '../../../contracts/limits.ts'
-import { blockText } from '../corpus/block-text.ts'
-import { type Found, shortened } from '../search/find-sections.ts'
-import type { DraftAnswer } from './extractive-answer.ts'
-import { NO_ANSWER } from './openai-model.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { shortened } from './excerpt.ts'
+import { NO_ANSWER } from './llm.ts'
+import { blockText } from './markdown.ts'
+import type { Section } from './sections.ts'
 
-/** A completion as read: an answer that cites the given passages, a statement that there is none, or neither. */
-export type ReadCompletion =
-  | ({ readonly kind: 'answer' } & DraftAnswer)
+/** An answer that cites the passages, a statement that there is none, or neither. */
+export type CheckedCompletion =
+  | { readonly kind: 'answer'; readonly answer: string; readonly sections: readonly Section[] }
   | { readonly kind: 'not said' }
   | { readonly kind: 'unusable'; readonly reason: string }
 
 const MARK = /\[(\d{1,4})\]/g
-/** All that leads somewhere else: other schemes, mail and handles, hosts, IP addresses, and addresses of chains. */
+/** Addresses of every kind: schemes, mail and handles, hosts, IP addresses, wallets. */
 const ADDRESS = new RegExp(
   [
     String.raw`\b[a-z][a-z\d+.-]*:(?=[^\s\d])[^\s<>"'${'`'})\]]+`,
@@ -26,32 +26,31 @@ const ADDRESS = new RegExp(
 )
 
 /**
- * Takes nothing that a model wrote on trust. Only citations of passages that it was given stay, and without any there
- * is no answer; marks of HTML and control characters are replaced, and so are addresses that the passages do not have:
- * a passage or a question may have talked the model into anything.
+ * Trusts nothing that a model wrote, because a passage or a question may contain instructions. Only citations of its
+ * passages stay, and an answer needs one; HTML, control characters and addresses that no passage has are replaced.
  *
- * @param sections what the model was given, in the order of their numbers
+ * @param sections the model's passages, in the order of their numbers
  */
-export function readCompletion(text: string, sections: readonly Found[]): ReadCompletion {
+export function checkCompletion(text: string, sections: readonly Section[]): CheckedCompletion {
   if (text.trim().replace(/\.$/, '') === NO_ANSWER) return { kind: 'not said' }
   const plain = neutralised(text, sections)
   const numbers = [...plain.matchAll(MARK)].map(([, digits]) => Number(digits))
   const cited = [...new Set(numbers)].filter((number) => number >= 1 && number <= sections.length)
   if (cited.length === 0) {
-    return { kind: 'unusable', reason: 'the model cited nothing of what it was given' }
+    return { kind: 'unusable', reason: 'the model cited none of its passages' }
   }
   const renumbered = plain.replaceAll(/( ?)\[(\d{1,4})\]/g, (_mark, blank: string, digits: string) => {
-    const place = cited.indexOf(Number(digits))
-    return place === -1 ? '' : `${blank}[${place + 1}]`
+    const at = cited.indexOf(Number(digits))
+    return at === -1 ? '' : `${blank}[${at + 1}]`
   })
   const answer = shortened(renumbered.trim(), LIMITS.chatAnswerCharacters)
   if (answer.replaceAll(MARK, '').trim() === '')
-    return { kind: 'unusable', reason: 'the model answered with nothing' }
+    return { kind: 'unusable', reason: 'the model’s answer was empty' }
   return { kind: 'answer', answer, sections: cited.flatMap((number) => sections[number - 1] ?? []) }
 }
 
-function neutralised(text: string, sections: readonly Found[]): string {
-  const known = sections.flatMap(({ section: { blocks } }) => blocks.map(blockText)).join('\n')
+function neutralised(text: string, sections: readonly Section[]): string {
+  const known = sections.flatMap(({ blocks }) => blocks.map(blockText)).join('\n')
   return (
     text
       .toWellFormed()

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pagesByReader } from './page-readers.ts'
-import { docPage } from './read-pages.ts'
+import { docPage } from './pages.ts'
 
-const DOCS = join(import.meta.dirname, '../../../docs')
+const DOCS = join(import.meta.dirname, '../../docs')
 
 test('every page of the documentation has its readers, once, and none is sorted that is not there', () => {
   const pages = readdirSync(DOCS)

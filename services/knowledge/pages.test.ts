@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
-import { openLibrary } from './library.ts'
+import { readPages } from './pages.ts'
 
 let folder: string
 beforeEach(() => {
@@ -16,17 +16,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('holds the pages of its folder, and nothing below it', async () => {
-  const library = await openLibrary(folder)
-  expect([...library.pages.keys()]).toEqual(['one'])
-  expect(library.index.find(library.index.understand('zebra'))).toHaveLength(1)
-  library.close()
+  const { pages } = await readPages(folder)
+  expect(pages.map(({ name, title }) => [name, title])).toEqual([['one', 'One']])
 })
 
 test('a folder that is not there is refused at the start', async () => {
-  await expect(openLibrary(join(folder, 'missing'))).rejects.toThrow('ENOENT')
+  await expect(readPages(join(folder, 'missing'))).rejects.toThrow('ENOENT')
 })
 
 test('more than is read of one page is refused', async () => {
   writeFileSync(join(folder, 'large.md'), 'x'.repeat(LIMITS.docsPageBytes + 1))
-  await expect(openLibrary(folder)).rejects.toThrow(/large\.md has \d+ bytes/)
+  await expect(readPages(folder)).rejects.toThrow(/large\.md has \d+ bytes/)
 })

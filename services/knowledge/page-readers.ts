@@ -1,4 +1,4 @@
-import type { DocPage } from './read-pages.ts'
+import type { DocPage } from './pages.ts'
 
 /** The pages of the documentation by who reads them, in the order in which they are useful. */
 const READERS: Readonly<Record<string, string>> = {

@@ -1,11 +1,33 @@
 import { z } from 'zod'
-import { reasonOf } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
-import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
+import { reasonOf } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { AnswerTooLong, boundedFetch } from '../runtime/http/bounded-fetch.ts'
+
+/** A passage as a model receives it. */
+export interface Passage {
+  readonly title: string
+  readonly text: string
+}
+
+/** Writes an answer from passages, such as an OpenAI-compatible endpoint. */
+export interface ChatModel {
+  /** The name by which callers choose it. */
+  readonly name: string
+  /**
+   * The text it wrote, unchecked. Passages are numbered from 1.
+   *
+   * @throws ChatModelError for every fault, within the time limit
+   */
+  complete(question: string, passages: readonly Passage[]): Promise<string>
+}
+
+/** Why a model gave no answer, in words that callers may read. */
+export class ChatModelError extends Error {
+  override readonly name = 'ChatModelError'
+}
 
 export interface OpenAiModelOptions {
-  /** As in `https://api.openai.com/v1`: what `/chat/completions` is added to. */
+  /** As in `https://api.openai.com/v1`; `/chat/completions` is appended. */
   readonly baseUrl: string
   readonly model: string
   readonly apiKey?: string | undefined
@@ -13,7 +35,7 @@ export interface OpenAiModelOptions {
   readonly timeoutMs?: number
 }
 
-/** The part of an answer that is read; the endpoint may add anything else. */
+/** The fields that are read; the endpoint may add others. */
 const completion = z.object({
   choices: z.tuple([z.object({ message: z.object({ content: z.string().min(1) }) })], z.unknown()),
 })
@@ -23,13 +45,10 @@ The user's message is JSON with a "question" and numbered "passages" of the serv
 Answer from the passages only, in at most five short sentences of plain text, without HTML, Markdown or links. After every statement put the number of its passage in square brackets, as in [1].
 Where the passages do not answer the question, write exactly: NOT IN THE DOCUMENTATION`
 
-/** The whole answer of a model where the passages hold none. */
+/** The whole answer of a model if the passages do not answer. */
 export const NO_ANSWER = 'NOT IN THE DOCUMENTATION'
 
-/**
- * A model at an OpenAI-compatible endpoint, asked once for each question: no retries, no redirects, within a
- * time, and no more of its answer read than an answer can have.
- */
+/** A model at an OpenAI-compatible endpoint: one request for each question, without retries, bounded in time and bytes. */
 export function createOpenAiModel(options: OpenAiModelOptions): ChatModel {
   const { baseUrl, model, apiKey, timeoutMs = LIMITS.chatModelMs } = options
   const address = `${baseUrl.replace(/\/+$/, '')}/chat/completions`
@@ -63,10 +82,10 @@ export function createOpenAiModel(options: OpenAiModelOptions): ChatModel {
   }
 }
 
-function requestBody(model: string, question: string, passages: readonly GivenPassage[]): string {
+function requestBody(model: string, question: string, passages: readonly Passage[]): string {
   const content = JSON.stringify({
     question,
-    passages: passages.map(({ title, text }, place) => ({ number: place + 1, title, text })),
+    passages: passages.map(({ title, text }, at) => ({ number: at + 1, title, text })),
   })
   return JSON.stringify({
     model,
@@ -86,7 +105,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The address of the endpoint is the operator's affair, so it is not told; its cause is in the log. */
+/** The endpoint's address is internal, so callers do not see it; the log has the cause. */
 function whyNot(error: unknown, timeoutMs: number): string {
   if (error instanceof AnswerTooLong)
     return `the model’s endpoint sent more than ${LIMITS.chatModelBytes} bytes`

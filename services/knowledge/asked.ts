@@ -1,4 +1,4 @@
-/** How people ask, by the section that answers: wordings beside its heading. */
+/** Wordings of questions by the section that answers them. */
 export interface Asked {
   /** By section, as in `quotas#how-many-calls-are-there`. */
   readonly bySection: ReadonlyMap<string, readonly string[]>
@@ -6,13 +6,12 @@ export interface Asked {
   readonly unanswered: readonly string[]
 }
 
-/** Under it stand the questions that no page answers. */
-const NOTHING = 'nothing'
+const UNANSWERED = 'nothing'
 
 export const NOTHING_ASKED: Asked = { bySection: new Map(), unanswered: [] }
 
 /**
- * Reads `asked.txt`: a line `@page#section`, then one wording a line. Lines before the first section are for its editors.
+ * Reads `asked.txt`: a line `@page#section`, then one wording a line. Lines before the first section are for editors.
  *
  * @example readAsked('@prices#prices\nhow much is it\n').bySection.get('prices#prices') // ['how much is it']
  */
@@ -20,14 +19,12 @@ export function readAsked(text: string): Asked {
   const bySection = new Map<string, string[]>()
   let wordings: string[] = []
   for (const line of text.split('\n').map((one) => one.trim())) {
-    if (line === '') continue
     if (line.startsWith('@')) {
-      const section = line.slice(1)
-      wordings = bySection.get(section) ?? []
-      bySection.set(section, wordings)
-    } else wordings.push(line)
+      wordings = bySection.get(line.slice(1)) ?? []
+      bySection.set(line.slice(1), wordings)
+    } else if (line !== '') wordings.push(line)
   }
-  const unanswered = bySection.get(NOTHING) ?? []
-  bySection.delete(NOTHING)
+  const unanswered = bySection.get(UNANSWERED) ?? []
+  bySection.delete(UNANSWERED)
   return { bySection, unanswered }
 }

@@ -1,9 +1,9 @@
-import { chatStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import { describeWritePath } from '../../log/write-path.contract.ts'
-import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import { aChat, CHATTER, NOON } from '../testing/chats.fixture.ts'
-import { ChatLedger } from './chat-ledger.ts'
+import { chatStream } from '../../contracts/streams.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { describeWritePath } from '../log/write-path.contract.ts'
+import { createFactIds } from '../runtime/ids/fact-id.ts'
+import { ChatLedger } from './chats.ts'
+import { aChat, CHATTER, NOON } from './testing/chats.fixture.ts'
 
 describeWritePath('the ledger of chats', { isBounded: true, onConflict: 'decides anew' }, async (world) => {
   const ledgerOver = (store: EventStore) =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { CHATS_PER_WINDOW } from '../../../contracts/knowledge-answers.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
+import type { EventStore } from '../log/event-store.ts'
+import type { ChatLedger } from './chats.ts'
 import {
   aChat,
   aChatWorld,
@@ -13,8 +13,7 @@ import {
   logIndex,
   NOON,
   sha256,
-} from '../testing/chats.fixture.ts'
-import type { ChatLedger } from './chat-ledger.ts'
+} from './testing/chats.fixture.ts'
 
 const LIMIT = CHATS_PER_WINDOW.free
 const EXHAUSTED = expect.objectContaining({ code: 'CHAT_QUOTA_EXHAUSTED' })
@@ -30,13 +29,13 @@ describe('counting', () => {
     const world = aChatWorld()
     const ledger = world.ledger()
     await use(ledger, LIMIT - 1)
-    expect(await ledger.look(CHATTER, NOON)).toBe(LIMIT - 1)
+    expect(await ledger.requireRoom(CHATTER, NOON)).toBe(LIMIT - 1)
     expect(await ledger.count(CHATTER, aChat('last'), NOON)).toEqual({
       answer: '{"answer":"last"}',
       used: LIMIT,
       isReplay: false,
     })
-    await expect(ledger.look(CHATTER, NOON)).rejects.toEqual(EXHAUSTED)
+    await expect(ledger.requireRoom(CHATTER, NOON)).rejects.toEqual(EXHAUSTED)
     await expect(ledger.count(CHATTER, aChat('more'), NOON)).rejects.toMatchObject({
       code: 'CHAT_QUOTA_EXHAUSTED',
       details: {
@@ -52,13 +51,13 @@ describe('counting', () => {
     })
     expect(answered(world)).toHaveLength(LIMIT)
     // The next window begins with none used.
-    expect(await ledger.look(IN_DECEMBER, IN_DECEMBER.window.from)).toBe(0)
+    expect(await ledger.requireRoom(IN_DECEMBER, IN_DECEMBER.window.from)).toBe(0)
   })
 
   test('goes on from the log in another process', async () => {
     const world = aChatWorld()
     await use(world.ledger(), 3)
-    expect(await world.ledger().look(CHATTER, NOON)).toBe(3)
+    expect(await world.ledger().requireRoom(CHATTER, NOON)).toBe(3)
   })
 
   test('is never past the limit, however many ask at the same time in however many processes', async () => {
@@ -125,48 +124,6 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('a reservation', () => {
-  const reserve = (ledger: ChatLedger, key?: string, at = NOON) => {
-    const { keyId, requestHash, idempotencyHash, requestId } = aChat('', key === undefined ? {} : { key })
-    return ledger.reserve(CHATTER, { keyId, requestHash, idempotencyHash, requestId, model: 'big' }, at)
-  }
-
-  test('holds its place until its answer takes it', async () => {
-    const world = aChatWorld()
-    const ledger = world.ledger()
-    await use(ledger, LIMIT - 1)
-    const reservationId = await reserve(ledger)
-    await expect(reserve(ledger)).rejects.toMatchObject({
-      code: 'CHAT_QUOTA_EXHAUSTED',
-      details: { under_way: 1, used: LIMIT - 1, retry_after_s: LIMITS.chatReservationMs / 1_000 },
-    })
-    await expect(ledger.count(CHATTER, aChat('of another'), NOON)).rejects.toEqual(EXHAUSTED)
-    const { used } = await ledger.count(CHATTER, aChat('of the model', { model: 'big', reservationId }), NOON)
-    expect(used).toBe(LIMIT)
-  })
-
-  test('that is never answered is free again when its time is over', async () => {
-    const world = aChatWorld()
-    const ledger = world.ledger()
-    await use(ledger, LIMIT - 1)
-    await reserve(ledger)
-    const later = NOON + LIMITS.chatReservationMs
-    // Whoever reserved has died; another process goes on.
-    expect((await world.ledger().count(CHATTER, aChat('of another'), later)).used).toBe(LIMIT)
-  })
-
-  test('of a key keeps the model from being asked twice', async () => {
-    const world = aChatWorld()
-    const reservationId = await reserve(world.ledger(), 'k')
-    await expect(reserve(world.ledger(), 'k')).rejects.toMatchObject({
-      code: 'rate_limited',
-      details: { retry_after_s: 2 },
-    })
-    await world.ledger().count(CHATTER, aChat('first', { key: 'k', reservationId }), NOON)
-    expect(await world.ledger().find(CHATTER, aChat('', { key: 'k' }))).toMatchObject({ isReplay: true })
-  })
-})
-
 describe('a log that does not answer', () => {
   /** Fails the first appends: before they happen, or after. */
   const failing = (
@@ -212,7 +169,7 @@ describe('a log that does not answer', () => {
 
   test('never makes a chat count twice or an account overdraw, in whatever order things go', async () => {
     const fault = fc.constantFrom('none' as const, 'busy' as const, 'before' as const, 'after' as const)
-    const command = fc.record({ process: fc.nat(2), key: fc.option(fc.nat(4)), isPaid: fc.boolean() })
+    const command = fc.record({ process: fc.nat(2), key: fc.option(fc.nat(4)) })
     await fc.assert(
       fc.asyncProperty(
         fc.array(command, { minLength: 1, maxLength: 24 }),
@@ -222,15 +179,10 @@ describe('a log that does not answer', () => {
           const store = failing(world.store, faults)
           const ledgers = [0, 1, 2].map(() => world.ledger({ store }))
           const outcomes = await Promise.allSettled(
-            commands.map(async ({ process, key, isPaid }, n) => {
+            commands.map(async ({ process, key }, n) => {
               const ledger = ledgers[process] ?? world.ledger()
               const chat = aChat(`answer ${n}`, key === null ? {} : { key: `key ${key}` })
-              const known = await ledger.find(CHATTER, chat)
-              if (known !== undefined) return known
-              const { keyId, requestHash, idempotencyHash, requestId } = chat
-              const asked = { keyId, requestHash, idempotencyHash, requestId, model: 'big' }
-              const reservationId = isPaid ? await ledger.reserve(CHATTER, asked, NOON) : null
-              return ledger.count(CHATTER, { ...chat, reservationId }, NOON)
+              return (await ledger.find(CHATTER, chat)) ?? ledger.count(CHATTER, chat, NOON)
             }),
           )
           const events = answered(world).map(

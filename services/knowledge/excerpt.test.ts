@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { findSections } from '../search/find-sections.ts'
-import { aShelf } from '../testing/sections.fixture.ts'
-import { extractiveAnswer } from './extractive-answer.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { createWriter } from './chat-answer.ts'
+import { found, sectionsOf } from './testing/sections.fixture.ts'
 
 const FILLER = 'Bars are counted from midnight and their order is never changed by anybody. '
 
-const { index } = aShelf({
+const SECTIONS = sectionsOf({
   numbers: `# Numbers
 
 Two of them.
@@ -55,14 +54,13 @@ It takes a second.
 `,
 })
 
-function answerTo(question: string): string {
-  const query = index.understand(question)
-  return extractiveAnswer(index, query, findSections(index, query)).answer
-}
+const { extractive } = createWriter({ publicUrl: () => '', report: () => undefined })
+const answerTo = (question: string, sections = SECTIONS): string =>
+  extractive(found(question, sections)).answer.split(' [1]')[0] ?? ''
 
 test('a section that has room is quoted whole, as it stands', () => {
   expect(answerTo('What does confidence mean?')).toBe(
-    'They answer different questions.\n\n- Confidence is a calibrated probability.\n- Strength is a percentile. [1]',
+    'They answer different questions.\n\n- Confidence is a calibrated probability.\n- Strength is a percentile.',
   )
 })
 
@@ -75,7 +73,7 @@ test('of a longer one the pieces are quoted that say most, a table whole, with i
 })
 
 test('of a table that is longer than any answer the rows that say what was asked for are given, under its header', () => {
-  const answer = answerTo('For which code do I call the plumber?')
+  const answer = answerTo('Which code calls the plumber?')
   expect(answer).toMatch(/^\| code \| what to do \|\n\| --- \| --- \|\n/m)
   expect(answer).toContain('| code_57 | call the plumber |')
   expect(answer.length).toBeLessThanOrEqual(LIMITS.chatExtractCharacters + 20)
@@ -87,37 +85,28 @@ test('an example that is longer than any answer is left out', () => {
   expect(answer).not.toContain('cp data')
 })
 
-const KEYS = '## How do I rotate a key?\n\nAsk for another key, and revoke the old one.'
-const SECRETS = '## How do I rotate a secret?\n\nThe old one signs for a day.'
-
-function quotedIn(texts: Readonly<Record<string, string>>, question: string) {
-  const { index: own } = aShelf(texts)
-  const query = own.understand(question)
-  const { answer, sections } = extractiveAnswer(own, query, findSections(own, query))
-  return { answer, ids: sections.map(({ section }) => section.id) }
-}
-
-test('a second section of the same page is quoted where it adds what the question names', () => {
-  const { answer, ids } = quotedIn(
-    { secrets: `# Secrets\n\n${KEYS}\n\n${SECRETS}` },
-    'How do I rotate a key or a secret?',
+test('the second best section is quoted after the best', () => {
+  const [KEYS, SECRETS] = [
+    '## How do I rotate a key?\n\nRevoke the old one.',
+    '## How do I rotate a secret?\n\nThe old one signs for a day.',
+  ]
+  const { answer, citations } = extractive(
+    found(
+      'How do I rotate a key or a secret?',
+      sectionsOf({ secrets: `# Secrets\n\n${KEYS}\n\n${SECRETS}` }),
+    ),
   )
-  expect(ids.toSorted()).toEqual(['secrets#how-do-i-rotate-a-key', 'secrets#how-do-i-rotate-a-secret'])
+  expect(citations.map(({ id }) => id).toSorted()).toEqual([
+    'secrets#how-do-i-rotate-a-key',
+    'secrets#how-do-i-rotate-a-secret',
+  ])
   expect(answer).toContain('The old one signs for a day.')
-  expect(answer).toContain('Ask for another key, and revoke the old one.')
-})
-
-test('one that adds nothing is not quoted, and none of another page, which may put it in another way', () => {
-  const more = '## How do I rotate again?\n\nAs before.'
-  expect(quotedIn({ secrets: `# Secrets\n\n${SECRETS}\n\n${more}` }, 'How do I rotate?').ids).toHaveLength(1)
-  const pages = { key: `# Keys\n\n${KEYS}`, secret: `# Secrets\n\n${SECRETS}` }
-  expect(quotedIn(pages, 'How do I rotate a key or a secret?').ids).toHaveLength(1)
+  expect(answer).toContain('Revoke the old one.')
 })
 
 test('the mark of the citation stays where a quote is cut', () => {
-  const { index: long } = aShelf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(80)}` })
-  const query = long.understand('What is counted from midnight?')
-  const { answer } = extractiveAnswer(long, query, findSections(long, query))
+  const long = sectionsOf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(80)}` })
+  const { answer } = extractive(found('What is counted from midnight?', long))
   expect(answer.length).toBeLessThanOrEqual(LIMITS.chatAnswerCharacters)
   expect(answer).toMatch(/… \[1\]$/)
 })

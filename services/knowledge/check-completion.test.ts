@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { SHELF } from '../testing/sections.fixture.ts'
-import { research } from './answer-question.ts'
-import { readCompletion } from './read-completion.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { checkCompletion } from './check-completion.ts'
+import { found } from './testing/sections.fixture.ts'
 
-const { sections } = research(SHELF, 'Which quota has a webhook secret?')
-const [first, second] = sections.map(({ section }) => section.id)
+const { sections } = found('Which quota has a webhook secret?')
+const [first, second] = sections.map(({ id }) => id)
 
-const read = (text: string) => readCompletion(text, sections)
+const read = (text: string) => checkCompletion(text, sections)
 const answerOf = (text: string): string => {
   const outcome = read(text)
   return outcome.kind === 'answer' ? outcome.answer : outcome.kind
@@ -18,7 +17,7 @@ test('an answer keeps the citations of what was given, numbered as they come', (
   expect(read('Signed [2]. Counted [1], as said [2].')).toMatchObject({
     kind: 'answer',
     answer: 'Signed [1]. Counted [2], as said [1].',
-    sections: [{ section: { id: second } }, { section: { id: first } }],
+    sections: [{ id: second }, { id: first }],
   })
 })
 
