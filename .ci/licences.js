@@ -7,6 +7,7 @@ import { join } from 'node:path'
 /** Licences that may ship, each with what it asks of us. Who adds one says why it may stand beside code that is sold. */
 const ALLOWED = {
   'Apache-2.0': 'keeps its notices; grants patents; no claim on our code',
+  'BlueOak-1.0.0': 'keeps its text or a link to it; grants patents',
   'BSD-2-Clause': 'keeps its notice',
   'BSD-3-Clause': 'keeps its notice, and its authors out of advertising',
   ISC: 'keeps its notice',

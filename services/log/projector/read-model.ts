@@ -41,6 +41,8 @@ export interface ProjectionReader<Row extends JsonObject> {
 
 /** Rows that are kept in memory. */
 const KNOWN_ROWS = 1_000
+/** Remembered for a key that has no row. */
+const NO_ROW: JsonObject = Object.freeze({})
 
 /** The rows of one projection: those in the table, and those that were folded since they were written last. */
 export class ReadModel {
@@ -48,7 +50,7 @@ export class ReadModel {
   readonly types: ReadonlySet<string>
   readonly #tables: RowTables
   /** Rows as they are in the table, null where there is none: events that follow one another change the same few. */
-  readonly #known = new RecentMap<string, JsonObject | null>(KNOWN_ROWS)
+  readonly #known = new RecentMap<string, JsonObject>(KNOWN_ROWS)
   #unwritten = new Map<string, JsonObject | undefined>()
   #isWhole = false
   #isStoredWhole = false
@@ -122,7 +124,9 @@ export class ReadModel {
   get(key: string): JsonObject | undefined {
     this.#requireWhole()
     if (this.#unwritten.has(key)) return this.#unwritten.get(key)
-    return this.#known.get(key) ?? this.#tables.get(this.projection.name, key)
+    const known = this.#known.get(key)
+    if (known === undefined) return this.#tables.get(this.projection.name, key)
+    return known === NO_ROW ? undefined : known
   }
 
   /** Rows in the table, in order of keys. */
@@ -142,8 +146,8 @@ export class ReadModel {
     const before = (key: string): JsonObject | undefined => {
       if (this.#unwritten.has(key)) return this.#unwritten.get(key)
       let row = this.#known.get(key)
-      if (row === undefined) this.#known.set(key, (row = this.#tables.get(name, key) ?? null))
-      return row ?? undefined
+      if (row === undefined) this.#known.set(key, (row = this.#tables.get(name, key) ?? NO_ROW))
+      return row === NO_ROW ? undefined : row
     }
     const { changes, poison } = foldBatch(this.projection, before, next)
     for (const [key, row] of changes) this.#unwritten.set(key, row)
@@ -165,7 +169,7 @@ export class ReadModel {
 
   written(): void {
     // Most rows are not looked for soon: only those that somebody looked for stay.
-    for (const [key, row] of this.#unwritten) if (this.#known.has(key)) this.#known.set(key, row ?? null)
+    for (const [key, row] of this.#unwritten) if (this.#known.has(key)) this.#known.set(key, row ?? NO_ROW)
     this.#unwritten = new Map()
     this.#stored = this.#reached
     this.#isStoredWhole = this.#isWhole

@@ -22,7 +22,7 @@ export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
 /** A chain and its USDC, as a node tells them. */
 export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
   const node = createNodeClient(options)
-  const remembered = <Value>(ttlMs: number) =>
+  const remembered = <Value extends {}>(ttlMs: number) =>
     new RecentMap<string, Value>(LIMITS.payersRemembered, { ttlMs, now: elapsed })
   const balances = remembered<bigint>(LIMITS.payerBalanceMs)
   const codes = remembered<boolean>(LIMITS.payerCodeMs)

@@ -1,5 +1,4 @@
-/** Entries checked for having expired with every entry that is set. */
-const SWEPT_PER_SET = 4
+import { LRUCache } from 'lru-cache'
 
 export interface RecentMapOptions<Key, Value> {
   /** How long an entry lives where `set` names no time of its own; for ever where this is left out too. */
@@ -9,101 +8,60 @@ export interface RecentMapOptions<Key, Value> {
   readonly bytes?: { readonly most: number; readonly of: (key: Key, value: Value) => number }
 }
 
-interface Entry<Value> {
-  readonly value: Value
-  readonly expiresAt: number
-}
-
 /**
- * A bounded map. Setting an entry again renews it; past a bound the entry that was set longest ago is evicted. Entries that
- * expired are removed when they are read, and by a sweep that goes a few entries further with every `set`.
+ * A bounded map over `lru-cache`. Past a bound, the entry that was used longest ago is evicted; one that has expired is
+ * removed when it is read.
+ *
+ * @param most entries, at least one
  */
-export class RecentMap<Key, Value> {
-  readonly #entries = new Map<Key, Entry<Value>>()
-  readonly #most: number
-  readonly #options: RecentMapOptions<Key, Value>
-  #bytes = 0
-  // Both go on where they stopped: a new iterator passes over every slot that a deleted entry left at the front. One that
-  // stands still holds each table that the map has had since: it is given up after as many sets as there are entries.
-  #oldest: MapIterator<Key> | undefined
-  #swept: MapIterator<[Key, Entry<Value>]> | undefined
-  #setsSinceEviction = 0
+export class RecentMap<Key extends {}, Value extends {}> {
+  readonly #entries: LRUCache<Key, Value>
+  readonly #ttlMs: number | undefined
 
-  constructor(most: number, options: RecentMapOptions<Key, Value> = {}) {
-    this.#most = most
-    this.#options = options
+  constructor(most: number, { ttlMs, now, bytes }: RecentMapOptions<Key, Value> = {}) {
+    this.#ttlMs = ttlMs
+    // An entry of few bytes counts as the share that as many entries as there may be have. By sizes alone, nothing is
+    // allocated before there are entries.
+    const mostBytes = bytes?.most ?? most
+    const least = Math.ceil(mostBytes / most) || 1
+    this.#entries = new LRUCache({
+      maxSize: mostBytes,
+      sizeCalculation: (value, key) => Math.max(bytes?.of(key, value) ?? 1, least),
+      ttlResolution: 0,
+      // The library takes a beginning at 0 for none.
+      ...(now && { perf: { now: () => now() + 1 } }),
+    })
   }
 
-  /** Expired entries count until they are removed. */
+  /** Entries that have expired count until they are read. */
   get size(): number {
     return this.#entries.size
   }
 
   get(key: Key): Value | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
-    if (!this.#hasExpired(entry)) return entry.value
-    this.delete(key)
-    return undefined
+    return this.#entries.get(key)
   }
 
   has(key: Key): boolean {
-    return this.get(key) !== undefined
+    return this.#entries.has(key)
   }
 
-  set(key: Key, value: Value, ttlMs = this.#options.ttlMs): this {
-    const { now, bytes } = this.#options
-    this.delete(key)
-    const expiresAt = ttlMs === undefined || now === undefined ? Number.POSITIVE_INFINITY : now() + ttlMs
-    this.#entries.set(key, { value, expiresAt })
-    if (bytes !== undefined) this.#bytes += bytes.of(key, value)
-    if (now !== undefined) this.#sweep()
-    this.#evict()
+  set(key: Key, value: Value, ttlMs = this.#ttlMs): this {
+    // It keeps an entry through its last millisecond, and here an entry ends with it.
+    this.#entries.set(key, value, ttlMs === undefined ? {} : { ttl: ttlMs - 0.5 })
     return this
   }
 
   delete(key: Key): boolean {
-    const { bytes } = this.#options
-    const entry = bytes && this.#entries.get(key)
-    if (entry !== undefined) this.#bytes -= bytes?.of(key, entry.value) ?? 0
     return this.#entries.delete(key)
   }
 
   clear(): void {
     this.#entries.clear()
-    this.#bytes = 0
   }
 
-  *[Symbol.iterator](): Generator<readonly [Key, Value], void, void> {
-    for (const [key, entry] of this.#entries) if (!this.#hasExpired(entry)) yield [key, entry.value]
-  }
-
-  #hasExpired({ expiresAt }: Entry<Value>): boolean {
-    return expiresAt !== Number.POSITIVE_INFINITY && expiresAt <= (this.#options.now?.() ?? 0)
-  }
-
-  #sweep(): void {
-    for (let swept = 0; swept < SWEPT_PER_SET; swept++) {
-      this.#swept ??= this.#entries.entries()
-      const next = this.#swept.next()
-      if (next.done === true) this.#swept = undefined
-      else if (this.#hasExpired(next.value[1])) this.delete(next.value[0])
-    }
-  }
-
-  #evict(): void {
-    const mostBytes = this.#options.bytes?.most ?? Number.POSITIVE_INFINITY
-    while (this.#entries.size > this.#most || this.#bytes > mostBytes) {
-      this.#setsSinceEviction = 0
-      this.#oldest ??= this.#entries.keys()
-      const next = this.#oldest.next()
-      if (next.done === true) {
-        // Only sizes that changed since they were counted lead here: it ends instead of searching for ever.
-        this.#oldest = undefined
-        return
-      }
-      this.delete(next.value)
-    }
-    if (this.#setsSinceEviction++ > this.#entries.size) this.#oldest = undefined
+  /** The entry that was used last comes first. */
+  [Symbol.iterator](): Iterator<[Key, Value]> {
+    return this.#entries.entries()
   }
 }
