@@ -32,7 +32,7 @@ const deliveryFields = {
 
 /** How an attempt ended. */
 const endFields = {
-  /** From 1; attempts at a degraded endpoint count only where it refused the body. 0 where nothing was ever sent. */
+  /** From 1; attempts at an endpoint that fails again and again count only where it refused the body. 0 where nothing was ever sent. */
   attempt: z.int().nonnegative(),
   /** HTTP status; null where there was no answer. */
   status: z.int().nonnegative().max(999).nullable(),

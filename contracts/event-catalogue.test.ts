@@ -79,7 +79,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
   [
     subscriptionStream(SUBSCRIPTION),
-    'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed SubscriptionRemoved RecoveryRequested',
+    'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDisabled SubscriptionAllowed SubscriptionRemoved RecoveryRequested',
   ],
 ]
 /** The stream of each type. */

@@ -444,7 +444,7 @@ export const LIMITS = {
   /** Bytes of TLS sessions that are kept, each for a day at most. */
   webhookTlsSessionBytes: 33_554_432,
   /** Attempts under way at a time: in all, and to one endpoint. */
-  webhookAttemptsAtOnce: 128,
+  webhookAttemptsAtOnce: 256,
   webhookAttemptsPerEndpoint: 4,
   /** The highest rate that an owner may choose for an endpoint, deliveries a second. */
   webhookPerSecond: 100,
@@ -470,12 +470,8 @@ export const LIMITS = {
   webhookUnaskedPerHost: 60,
   /** Deliveries of one subscription that wait for another try; past it nothing new is taken up. */
   webhookOpenDeliveries: 1_000,
-  /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
-  webhookQueue: 256,
-  /** Memory that the waiting signals of all subscriptions take, estimated; past it each keeps a few. */
-  webhookQueuedBytes: 134_217_728,
-  /** How long a change of a subscription waits for the process that sends for it to have seen it. */
-  webhookForgetMs: 2_000,
+  /** The newest signals, which a dispatcher keeps in memory; older ones are read from the log. */
+  webhookSignalsKept: 10_000,
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
   webhookRecordMs: 25,
   /** Attempts in one event of the delivery log. */

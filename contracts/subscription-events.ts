@@ -71,20 +71,6 @@ export const SubscriptionResumed = defineEvent({
   }),
 })
 
-export const SubscriptionDegraded = defineEvent({
-  type: 'SubscriptionDegraded',
-  stream,
-  summary: 'The endpoint fails again and again: it is probed now and then, and everything else waits.',
-  data: z.object({ subscriptionId, reason }),
-})
-
-export const SubscriptionRecovered = defineEvent({
-  type: 'SubscriptionRecovered',
-  stream,
-  summary: 'A degraded endpoint took a delivery again.',
-  data: z.object({ subscriptionId }),
-})
-
 export const SubscriptionDisabled = defineEvent({
   type: 'SubscriptionDisabled',
   stream,

@@ -12,7 +12,7 @@ export type SignalType = (typeof SIGNAL_TYPES)[number]
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
 
-export const SUBSCRIPTION_STATES = ['active', 'paused', 'degraded', 'disabled', 'stopped', 'removed'] as const
+export const SUBSCRIPTION_STATES = ['active', 'paused', 'disabled', 'stopped', 'removed'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 
 /** `top:N`: the N largest coins of the signal's exchange, by 24-hour volume as last ranked before the signal. */

@@ -28,9 +28,9 @@ const chosenFields = {
 
 const stateFields = {
   state: z
-    .enum(['active', 'paused', 'degraded', 'disabled', 'stopped'])
+    .enum(['active', 'paused', 'disabled', 'stopped'])
     .describe('`stopped`: by the operator, who alone can allow it again'),
-  reason: z.string().nullable().describe('Why it is paused, degraded, disabled or stopped'),
+  reason: z.string().nullable().describe('Why it is paused, disabled or stopped'),
   state_since: instant,
   created_at: instant,
   cursor: z
@@ -39,11 +39,14 @@ const stateFields = {
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
+  failing_since: instant
+    .nullable()
+    .describe('The first of five failures in a row or more: it is only probed until it takes one'),
   retries_open: count.describe('Deliveries that wait for another try'),
   next_attempt_at: instant
     .nullable()
     .describe(
-      'When the first of them is due; while the webhook is degraded, when it is probed next, at the latest. Null where none waits or nothing is sent',
+      'When the first of them is due; while the webhook fails, when it is probed next. Null where none waits or nothing is sent',
     ),
   counts: z.object({
     delivered: count,
@@ -129,7 +132,9 @@ const attemptSchema = z.object({
     .uuid()
     .nullable()
     .describe('By which it can be looked up; null while your endpoint has never taken a delivery'),
-  attempt: count.describe('From 1; attempts at a degraded endpoint do not count. 0 where nothing was sent'),
+  attempt: count.describe(
+    'From 1; attempts at an endpoint that fails again and again do not count. 0 where nothing was sent',
+  ),
   at: instant,
   duration_ms: z.number(),
   result: z.enum(DELIVERY_RESULTS),

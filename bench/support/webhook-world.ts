@@ -12,7 +12,6 @@ import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
 import { createRandomPool } from '../../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { openDeliveryLog } from '../../services/webhooks/deliveries/delivery-log.ts'
-import { createBusyShare } from '../../services/webhooks/dispatch/attempt-room.ts'
 import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
 import type { Dispatcher } from '../../services/webhooks/dispatch/dispatcher-options.ts'
 import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
@@ -137,8 +136,6 @@ export async function openWebhookWorld({
         mail: async () => undefined,
         now: Date.now,
         random: Math.random,
-        busy: createBusyShare(),
-        catchUpPerSecond: Number.POSITIVE_INFINITY,
         metrics: {
           attempt({ result }) {
             if (result === 'delivered') delivered += 1

@@ -86,10 +86,9 @@ describe('the dispatcher', () => {
     shard: 0,
     subscriptions: 200,
     behind: 0,
-    degraded: 0,
+    failing: 0,
     disabled: 0,
-    openRetries: 0,
-    queued: 0,
+    pendingRetries: 0,
   }
   const well = {
     shards: [shard],
@@ -98,7 +97,6 @@ describe('the dispatcher', () => {
     problem: undefined,
     behindMs: 0,
     longBehind: 0,
-    strays: 0,
     unattended: 0,
     unattendedMs: 0,
   }
@@ -112,7 +110,6 @@ describe('the dispatcher', () => {
   test.each([
     ['the log has been further on for a minute', { behindMs: MINUTE_MS + 1 }],
     ['more than a tenth of the endpoints have been behind for long', { longBehind: 21 }],
-    ['an active endpoint is attached to nothing', { strays: 1 }],
     ['nobody has worked on a subscription for a minute', { unattended: 1, unattendedMs: MINUTE_MS }],
   ])('is degraded where %s', (_, change) => {
     expect(stateWith(change)).toBe('degraded')

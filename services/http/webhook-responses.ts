@@ -7,6 +7,7 @@ import type {
 } from '../../contracts/webhook-answers.ts'
 import {
   currentFilter,
+  isFailing,
   nextAttemptAt,
   type OpenedAttempt,
   type Subscriptions,
@@ -30,6 +31,7 @@ const toState = ({ subscription, deliveries, at: readAt }: SubscriptionView) => 
     last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,
+    failing_since: timeOrNull(isFailing(deliveries) ? deliveries.firstFailureAt : null),
     retries_open: open.size,
     next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
     counts,

@@ -61,7 +61,7 @@ export const listQuery = z.strictObject({
   status: z
     .enum(['active', 'disabled', 'all'])
     .default('active')
-    .describe('`active`: those that are paused and degraded included; `disabled`; `all`'),
+    .describe('`active`: those that are paused included; `disabled`; `all`'),
   after: z
     .string()
     .max(64)

@@ -4,8 +4,7 @@ export {
   type DeliveryQueries,
 } from './deliveries/delivery-queries.ts'
 export { createDigestRecorder } from './digests/digest-recorder.ts'
-export { createBusyShare } from './dispatch/attempt-room.ts'
-export { nextAttemptAt } from './dispatch/decide-attempt.ts'
+export { isFailing, nextAttemptAt } from './dispatch/delivery-policy.ts'
 export { createDispatcher } from './dispatch/dispatcher.ts'
 export type {
   Dispatcher,
@@ -19,7 +18,6 @@ export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
-export { Matcher } from './signals/matcher.ts'
 export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
 export type { ChangeRequest } from './subscriptions/change-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { LeaseHolder } from '../../contracts/lease-events.ts'
-import { shardOf } from '../../services/webhooks/dispatch/endpoint-registry.ts'
+import { shardOf } from '../../services/webhooks/dispatch/dispatcher.ts'
 import { failoverTable, recovered } from './failover-times.ts'
 
 const AT = 100_000

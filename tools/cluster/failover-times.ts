@@ -1,5 +1,5 @@
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import { shardOf } from '../../services/webhooks/dispatch/endpoint-registry.ts'
+import { shardOf } from '../../services/webhooks/dispatch/dispatcher.ts'
 import { dueOf } from './audit.ts'
 import type { Records } from './records.ts'
 

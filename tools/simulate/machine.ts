@@ -262,7 +262,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
     takeUnasked: nothing,
     mailOwner: async () => undefined,
     checkUrl: async (url) => ({ origin: new URL(url).origin }),
-    sync: (id) => dispatcher.sync(id),
     baseUrl: publicUrl,
     now,
   })

@@ -308,6 +308,7 @@ class WebhookSubscription(TypedDict):
     last_attempt_at: Optional[str]
     last_success_at: Optional[str]
     failures_in_a_row: int
+    failing_since: Optional[str]
     retries_open: int
     next_attempt_at: Optional[str]
     counts: Dict[str, int]

@@ -119,7 +119,7 @@ export interface WebhookSubscription {
   readonly cadence: Cadence | null
   readonly max_per_second: number | null
   readonly in_order: boolean
-  readonly state: 'active' | 'paused' | 'degraded' | 'disabled' | 'stopped'
+  readonly state: 'active' | 'paused' | 'disabled' | 'stopped'
   readonly reason: string | null
   readonly state_since: string
   readonly created_at: string
@@ -127,6 +127,7 @@ export interface WebhookSubscription {
   readonly last_attempt_at: string | null
   readonly last_success_at: string | null
   readonly failures_in_a_row: number
+  readonly failing_since: string | null
   readonly retries_open: number
   readonly next_attempt_at: string | null
   readonly counts: {

@@ -73,11 +73,6 @@ function countWebhooks(registry: Registry): DispatchMetrics {
     labelNames: ['result'] as const,
     registers,
   })
-  const strays = new Counter({
-    name: 'webhook_endpoints_reattached_total',
-    help: 'Active endpoints that were found attached to nothing, and read for again',
-    registers,
-  })
   const sending = new Histogram({
     name: 'messaging_client_operation_duration_seconds',
     help: 'Time that attempts to deliver take, by what came of them where they failed',
@@ -92,7 +87,6 @@ function countWebhooks(registry: Registry): DispatchMetrics {
     registers,
   })
   return {
-    stray: () => strays.inc(),
     attempt({ result, durationMs, firstAfterMs }) {
       attempts.inc({ result })
       const error = result === 'delivered' ? '' : result

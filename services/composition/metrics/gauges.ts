@@ -168,15 +168,15 @@ function gaugeWebhooks(scraped: Scraped, { webhooks }: MeasuredParts): void {
     ['state'],
     () => {
       const { shards, longBehind, unattended } = health() ?? { shards: [], longBehind: 0, unattended: 0 }
-      const sum = (count: 'subscriptions' | 'behind' | 'degraded' | 'disabled'): number =>
+      const sum = (count: 'subscriptions' | 'behind' | 'failing' | 'disabled'): number =>
         shards.reduce((total, shard) => total + shard[count], 0)
-      const [all, behind, degraded, disabled] = [
+      const [all, behind, failing, disabled] = [
         sum('subscriptions'),
         sum('behind'),
-        sum('degraded'),
+        sum('failing'),
         sum('disabled'),
       ]
-      return Object.entries({ all, behind, long_behind: longBehind, unattended, degraded, disabled })
+      return Object.entries({ all, behind, long_behind: longBehind, unattended, failing, disabled })
     },
   )
   scraped(

@@ -22,8 +22,7 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
 
 /** The reason why webhooks are sent late; undefined if they are not. */
 function delayOf(health: DispatcherHealth, subscriptions: number): string | undefined {
-  const { position, behindMs, longBehind, strays, unattended, unattendedMs } = health
-  if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
+  const { position, behindMs, longBehind, unattended, unattendedMs } = health
   if (unattendedMs >= UNATTENDED_MS)
     return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`
   if (behindMs > PASS_BEHIND_MS)

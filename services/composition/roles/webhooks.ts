@@ -5,7 +5,6 @@ import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } fr
 import type { Component } from '../../http/routes/health.ts'
 import {
   createBlockList,
-  createBusyShare,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,
@@ -50,7 +49,6 @@ export function openWebhooks(parts: CallerParts) {
     mailOwner: accounts.mailOwner,
     takeUnasked: createOutboundLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
     checkUrl: (url) => guard.checkReachable(url),
-    sync: (id) => dispatcher.sync(id),
   })
   const { dispatcher, digests } = openDispatching(parts, {
     ...common,
@@ -134,7 +132,6 @@ function openDispatching(
     holder: platform.processId,
     directory: index ? createSubscriptionDirectory({ ...common, index }) : NO_DIRECTORY,
     random: Math.random,
-    busy: createBusyShare(),
     report: (error) => log.warn({ err: error }, 'webhooks'),
     metrics: counters.webhooks,
   })

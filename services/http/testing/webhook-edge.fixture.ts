@@ -145,7 +145,6 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    sync: async () => true,
     mailOwner: accounts.mailOwner,
     async takeUnasked(what) {
       if (what === 'test' && ++edge.tests > LIMITS.webhookTestsPerMinute)

@@ -21,7 +21,6 @@ export type TestAnswer = z.infer<typeof testAnswerSchema>
 const STATE_TONES: Readonly<Record<SubscriptionAnswer['state'], Tone>> = {
   active: 'ok',
   paused: 'warn',
-  degraded: 'warn',
   disabled: 'failed',
   stopped: 'failed',
 }
@@ -154,8 +153,8 @@ ${tiles([
 ])}
 <div class="row noprint">
 ${action(`${path}/test`, 'Send a test')}
-${webhook.state === 'degraded' && action(`${path}/resume`, 'Try now', { tone: 'main' })}
-${webhook.state === 'active' || webhook.state === 'degraded' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
+${webhook.failing_since !== null && action(`${path}/resume`, 'Try now', { tone: 'main' })}
+${webhook.state === 'active' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
 ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? The present one signs beside it for a day.' })}
 <a href="${path}/missed">Pull what was missed</a>
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}

@@ -117,17 +117,14 @@ export class DeliveryJournal {
     )
   }
 
-  /** Begins to count failures anew, as of an endpoint that its owner resumed. */
+  /** Takes the endpoint for a working one, as its owner does: what waits for another try is due now. */
   forgiveFailures(): Promise<Deliveries> {
-    return this.#push(undefined, (from) =>
-      from.failuresInARow === 0
-        ? undefined
-        : planSnapshot(
-            from,
-            { ...from, failuresInARow: 0, firstFailureAt: null, notBefore: null },
-            this.#options,
-          ),
-    )
+    return this.#push(undefined, (from) => {
+      const now = this.#options.now()
+      const open = new Map([...from.open].map(([sequence, one]) => [sequence, { ...one, nextAt: now }]))
+      const forgiven = { ...from, open, failuresInARow: 0, firstFailureAt: null, notBefore: null }
+      return planSnapshot(from, forgiven, this.#options)
+    })
   }
 
   /** Decides over the state, and appends; where the log has moved on under our own token, decides anew. */

@@ -7,7 +7,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
-import { toSignals } from '../signals/signal-facts.ts'
+import { toSignals } from '../signals/to-signals.ts'
 import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
 
 /** The identity of a delivery in the log: its id, its number, and the event that it is about. */

@@ -14,7 +14,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
-import { CADENCE_MS } from '../signals/passes-filter.ts'
+import { CADENCE_MS } from '../signals/filter.ts'
 import {
   type DueDigest,
   dueDigests,

@@ -1,7 +1,7 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { CADENCES, type Cadence } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
-import { CADENCE_MS } from '../signals/passes-filter.ts'
+import { CADENCE_MS } from '../signals/filter.ts'
 
 /** A digest that somebody is subscribed to. */
 export interface WantedDigest {

@@ -9,7 +9,7 @@ import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 import type { Subscription } from '../state/subscription-state.ts'
-import type { AttemptDecision } from './decide-attempt.ts'
+import type { AttemptDecision } from './delivery-policy.ts'
 
 /** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {
@@ -35,6 +35,14 @@ export interface SubscriptionDirectory {
   target(subscription: Subscription): DeliveryTarget | undefined | Promise<DeliveryTarget | undefined>
 }
 
+/** Why an owner gets a mail. */
+export interface EndpointTrouble {
+  readonly state: 'failing' | 'disabled'
+  /** Unix milliseconds. */
+  readonly since: number
+  readonly reason: string
+}
+
 /** Counts what the dispatcher does. */
 export interface DispatchMetrics {
   /** An attempt ended; `firstAfterMs` since the signal was recorded, for first attempts that were delivered. */
@@ -44,8 +52,6 @@ export interface DispatchMetrics {
     readonly durationMs: number
     readonly firstAfterMs: number | undefined
   }): void
-  /** A stray endpoint was found: nothing brought its signals. It is read for now. */
-  stray?(): void
 }
 
 export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -65,45 +71,38 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
   /** Mails the owner of an endpoint that fails, or is disabled: once, and at best. */
-  readonly mail: (subscription: Subscription) => Promise<void>
+  readonly mail: (subscription: Subscription, trouble: EndpointTrouble) => Promise<void>
   /** Monotonic clock, milliseconds; all waiting is measured by it. */
   readonly elapsed?: () => number
-  /** Share of its time that this process was at work since the last call; without it there is time for all. */
-  readonly busy?: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
   /** Reports a fault that is retried. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
-  /** Signals a second that are read for an endpoint that catches up. */
-  readonly catchUpPerSecond?: number
 }
 
 export interface ShardHealth {
   readonly shard: number
   readonly subscriptions: number
-  /** Subscriptions that are behind the tail. */
+  /** Active subscriptions that have not had everything that the log has for them. */
   readonly behind: number
-  readonly degraded: number
+  /** Active subscriptions with an endpoint that fails again and again, and is only probed. */
+  readonly failing: number
   readonly disabled: number
   /** Deliveries that wait for another try. */
-  readonly openRetries: number
-  /** Signals in memory that wait to be sent. */
-  readonly queued: number
+  readonly pendingRetries: number
 }
 
 export interface DispatcherHealth {
   readonly shards: readonly ShardHealth[]
-  /** Up to where the log was looked at. */
+  /** Up to where the log was read. */
   readonly position: Position
   readonly attemptsUnderWay: number
   /** For how long that has been behind the end of the log, milliseconds; 0 where it is not. */
   readonly behindMs: number
   /** Active endpoints that have been behind it for longer than a minute. */
   readonly longBehind: number
-  /** Active endpoints without a source of signals: each is found within a second, and read for. */
-  readonly strays: number
-  /** Subscriptions of held shards without a working endpoint, and for how long the first, milliseconds. */
+  /** Subscriptions of held shards whose logs are not read yet, and for how long the first, milliseconds. */
   readonly unattended: number
   readonly unattendedMs: number
   /** The fault that keeps the log from being read; undefined without one. */
@@ -114,11 +113,5 @@ export interface DispatcherHealth {
 export interface Dispatcher {
   /** Works until the signal, then ends the attempts under way and records their outcomes. Called once. */
   run(signal: AbortSignal): Promise<void>
-  /**
-   * Makes the process that sends for a subscription read its stream now. When it resolves true, nothing begins any more
-   * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
-   * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
-   */
-  sync(subscriptionId: string): Promise<boolean>
   health(): DispatcherHealth
 }

@@ -138,16 +138,16 @@ describe('an owner', () => {
     expect(world.postsTo('all').at(-1)?.body.data.coin).toBe('ETH')
   })
 
-  test('who removes gets no POST that begins after it was forgotten', async () => {
+  test('who removes gets no POST that begins after the removal was read', async () => {
     const held = Promise.withResolvers<SendOutcome>()
     world.endpoint('all', () => held.promise)
-    const id = await world.subscribe('all')
+    await world.subscribe('all')
     const { dispatcher } = await world.start()
     await world.verdicts(10)
     await world.time.idle()
     const begun = world.posts.length
     await world.say('all', 'SubscriptionRemoved', { reason: 'deleted' })
-    expect(await dispatcher.sync(id)).toBe(true)
+    await world.time.pass(1_000)
     held.resolve(answered(200))
     await world.time.pass(10_000)
     expect(world.posts).toHaveLength(begun)
@@ -174,7 +174,7 @@ describe('an owner', () => {
 })
 
 describe('an endpoint that is slow', () => {
-  test('falls behind without holding up others, and catches up from the log in order', async () => {
+  test('holds up nobody, and catches up from the log in order', async () => {
     const gate = Promise.withResolvers<void>()
     world.endpoint('slow', async () => {
       await gate.promise
@@ -183,19 +183,21 @@ describe('an endpoint that is slow', () => {
     await world.subscribe('slow')
     await world.subscribe('quick')
     const { dispatcher } = await world.start()
-    const many = LIMITS.webhookQueue * 2
+    const many = 512
     await world.verdicts(many)
     await world.time.pass(3_000)
     expect(world.postsTo('quick')).toHaveLength(many)
     expect(world.postsTo('slow').length).toBeLessThanOrEqual(LIMITS.webhookAttemptsPerEndpoint)
-    expect(Math.max(...dispatcher.health().shards.map(({ queued }) => queued))).toBe(LIMITS.webhookQueue)
+    const behind = (): number => dispatcher.health().shards.reduce((sum, shard) => sum + shard.behind, 0)
+    expect(behind()).toBe(1)
     gate.resolve()
     await world.time.pass(5_000)
     expect(world.sequences('slow')).toEqual(upTo(many))
     await world.verdicts(1)
     await world.time.idle()
     expect(world.sequences('slow')).toHaveLength(many + 1)
-    expect(dispatcher.health().shards.every(({ behind }) => behind === 0)).toBe(true)
+    await world.time.pass(1_000)
+    expect(behind()).toBe(0)
   })
 
   test('whose log takes nothing is not sent the same again and again', async () => {

@@ -1,19 +1,13 @@
-import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
-import {
-  SubscriptionDegraded,
-  SubscriptionDisabled,
-  SubscriptionRecovered,
-} from '../../../contracts/subscription-events.ts'
+import { SubscriptionDisabled } from '../../../contracts/subscription-events.ts'
 import { appendWithRetry, type LogUse, RETRY_IN_BACKGROUND } from '../../log/append-with-retry.ts'
-import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
-import type { Change } from './decide-attempt.ts'
+import { evolveSubscription, isSending, type Subscription } from '../state/subscription-state.ts'
 
 export type EndpointLog = ReturnType<typeof createEndpointLog>
 
-/** The streams of subscriptions, in which the dispatcher records what became of an endpoint. */
+/** The streams of subscriptions, in which the dispatcher records that an endpoint is disabled. */
 export function createEndpointLog(options: LogUse) {
   const { store, newId } = options
   const path = { ...options, policy: RETRY_IN_BACKGROUND }
@@ -30,45 +24,29 @@ export function createEndpointLog(options: LogUse) {
     return now
   }
 
-  /** False where another event has its place. */
-  async function append(event: NewEvent, { subscriptionId, revision }: Subscription): Promise<boolean> {
-    const stream = subscriptionStream(subscriptionId)
-    const outcome = await appendWithRetry(path, { stream, events: [event], expected: revision })
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
-    return outcome.kind === 'appended'
-  }
-
   return {
     newest,
     /**
-     * Appends a fact after the newest event, if it still holds: changes that the owner made meanwhile come first.
+     * Disables an endpoint, unless its owner stopped it or gave another address meanwhile.
      *
-     * @returns the subscription as its stream has it now, whether that was appended or not
+     * @returns the subscription as its stream has it now, and whether this call disabled it
      * @throws ServiceError of the store, once the signal is aborted
      */
-    async say(subscription: Subscription, fact: Change): Promise<Subscription> {
+    async disable(
+      subscription: Subscription,
+      reason: string,
+    ): Promise<{ readonly subscription: Subscription; readonly isDisabled: boolean }> {
+      const { subscriptionId, sealedUrl } = subscription
+      const stream = subscriptionStream(subscriptionId)
       for (let now = subscription; ; now = await newest(now)) {
-        // A new address has not failed yet.
-        if (!isStillSo(now, fact) || now.sealedUrl !== subscription.sealedUrl) return now
-        if (await append(eventOf(now, fact, newId()), now)) return newest(now)
+        if (!isSending(now) || now.sealedUrl !== sealedUrl) return { subscription: now, isDisabled: false }
+        const data = { subscriptionId, reason, by: 'endpoint' as const }
+        const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
+        const events = [newEvent(SubscriptionDisabled, { id: newId(), data, meta })]
+        const outcome = await appendWithRetry(path, { stream, events, expected: now.revision })
+        if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+        if (outcome.kind === 'appended') return { subscription: await newest(now), isDisabled: true }
       }
     },
   }
-}
-
-/** Whether there is anything to say: a subscription that its owner stopped has no standing. */
-function isStillSo({ state, reason }: Subscription, fact: Change): boolean {
-  if (fact.kind === 'recovered') return state === 'degraded'
-  if (fact.kind === 'disabled') return state === 'active' || state === 'degraded'
-  return state === 'active' || (state === 'degraded' && reason !== fact.reason)
-}
-
-function eventOf({ subscriptionId }: Subscription, fact: Change, id: string): NewEvent {
-  const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
-  if (fact.kind === 'recovered')
-    return newEvent(SubscriptionRecovered, { id, data: { subscriptionId }, meta })
-  const data = { subscriptionId, reason: fact.reason }
-  return fact.kind === 'degraded'
-    ? newEvent(SubscriptionDegraded, { id, data, meta })
-    : newEvent(SubscriptionDisabled, { id, data: { ...data, by: 'endpoint' }, meta })
 }

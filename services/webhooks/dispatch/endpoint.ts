@@ -1,310 +1,425 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Tier } from '../../../contracts/plans.ts'
+import type { ConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import { type Deliveries, wasAttempted } from '../deliveries/delivery-state.ts'
-import type { Matched } from '../signals/signal.ts'
-import type { Subscription } from '../state/subscription-state.ts'
-import { decideEndpoint, sequenceOf } from './decide-endpoint.ts'
-import type { DeliveryTarget } from './dispatcher-options.ts'
 import {
-  type Effect,
-  type EndpointItem,
-  type EndpointState,
-  type Input,
-  initialEndpoint,
-  isNewsTurn,
-  mayBegin,
-  nextToProbe,
-  type Pace,
-  type Situation,
-} from './endpoint-state.ts'
-import type { QueuedSignals } from './queued-signals.ts'
-import type { Schedulable } from './scheduler.ts'
+  type Deliveries,
+  initialDeliveries,
+  isToRecover,
+  wasAttempted,
+} from '../deliveries/delivery-state.ts'
+import { findExhausted } from '../deliveries/read-deliveries.ts'
+import { SignalCursor, type SignalUser } from '../signals/signal-cursor.ts'
+import type { SignalFeed } from '../signals/signal-feed.ts'
+import { evolveSubscription, isSending, type Subscription } from '../state/subscription-state.ts'
+import type { Allowance } from './allowance.ts'
+import { AttemptBatch } from './attempt-batch.ts'
+import { endpointRestMs, isFailing } from './delivery-policy.ts'
+import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
+import type { EndpointLog } from './endpoint-log.ts'
+import { type NextDelivery, nextDelivery } from './next-delivery.ts'
+import { type AttemptMade, type AttemptUser, sendAttempt, type Work } from './send-attempt.ts'
+import type { Slot, Slots, SlotUser } from './slots.ts'
 
-/** The part of the situation that an endpoint does not hold itself. */
-export type Surroundings = Omit<Situation, 'deliveries' | 'queued' | 'underWay'>
+/** Pause before something that failed is tried again. */
+const AGAIN_MS = 5_000
+/** An endpoint that takes longer than this gets one attempt at a time. */
+const SLOW_MS = 1_000
+/** Interval at which the cursor of an idle endpoint is recorded, so that a restart reads no further back. */
+const CHECKPOINT_MS = 900_000
+/** Events after which an endpoint is taken for a working one. */
+const TRIED_ANEW: ReadonlySet<ServiceEvent['type']> = new Set(['EndpointChanged', 'SubscriptionResumed'])
 
-/** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
-const MOST_UNDER_WAY = 64
+/** The parts of a dispatcher that its endpoints share. */
+export interface EndpointContext extends DispatcherOptions {
+  /** Monotonic clock, milliseconds. */
+  readonly elapsed: () => number
+  readonly feed: SignalFeed
+  readonly slots: Slots
+  readonly allowance: Pick<Allowance, 'take' | 'knows'>
+  readonly subscriptions: EndpointLog
+  /** Bounds how many endpoints read or write their logs at a time. */
+  readonly limited: ConcurrencyLimit
+  /** Calls `pump` after some milliseconds; for a second and more nothing is needed, since `tick` comes then. */
+  readonly wakeIn: (endpoint: Endpoint, milliseconds: number) => void
+  /** Called when its subscription is removed. */
+  readonly removed: (endpoint: Endpoint) => void
+}
+
+/** The shard of an endpoint. */
+export interface EndpointPlace {
+  readonly shard: number
+  /** Fencing token of the lease under which this process has the shard. */
+  readonly token: number
+  readonly cutOff: AbortSignal
+}
 
 /**
- * One endpoint: its state, its queue, and its attempts under way. Only `handle` changes the state: it decides over
- * each input and returns the effects.
+ * One endpoint. It asks the log for what it may send: its cursor stands in the delivery log, and what it reads ahead of
+ * that is memory only. One that may send has something in flight, or a timer, or waits for a slot, or is at the head of
+ * the feed; `tick` checks each of them once a second anyway.
  */
-export class Endpoint implements Schedulable {
+export class Endpoint implements SlotUser, AttemptUser, SignalUser {
   readonly shard: number
   readonly token: number
-  #state: EndpointState
-  /** Its delivery log, once we own it; undefined before the first attempt. */
+  readonly cutOff: AbortSignal
+  /** When its next timer is due; undefined without one. */
+  wakeAtMs: number | undefined
+  readonly #context: EndpointContext
+  readonly #signals: SignalCursor
+  #subscription: Subscription
+  #phase: 'loading' | 'ready' | 'closed' = 'loading'
+  readonly #openedMs: number
+  #loadedMs: number | undefined
+  /** Its delivery log, taken over with the first attempt: most endpoints have nothing to be sent for a long while. */
   #journal: DeliveryJournal | undefined
-  #taking: Promise<DeliveryJournal> | undefined
-  /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
-  #loaded: Deliveries | undefined
-  #hostWaitSince: number | undefined
-  #host: { readonly url: string; readonly origin: string; readonly hostname: string } | undefined
-  #tier: Tier = 'free'
-  #countedAs: string | undefined
-  readonly #signals: QueuedSignals
-  /** Sequences whose next try is due. */
-  readonly #due = new Set<number>()
-  /** Sequences that are being sent or recorded. */
-  readonly #underWay = new Set<number>()
-  #attempts = 0
+  #known: Deliveries
+  /** Something reads or writes for it; nothing begins meanwhile. */
+  #isBusy = false
+  /** It missed an event of its stream. */
+  #isStale = false
+  #isToForgive = false
+  readonly #inFlight = new Set<number>()
+  #sending = 0
+  /** Failed attempts that are not recorded yet; nothing begins before that. */
+  #failures = 0
+  readonly #batch: AttemptBatch
+  #restsUntilMs = 0
+  #tookMs = 0
+  #target: { readonly url: string; readonly origin: string } | undefined
+  /** The account for which POSTs are counted, and the host. */
+  #account: Parameters<Allowance['take']>[0]
+  #hostWaitSinceMs: number | undefined
+  #behindSinceMs: number | undefined
+  #writtenMs: number
+  #drained: PromiseWithResolvers<void> | undefined
 
-  constructor(
-    subscription: Subscription,
-    place: {
-      readonly shard: number
-      readonly token: number
-      readonly readFrom: DeliveryCursor
-      readonly nowMs: number
-      readonly signals: QueuedSignals
-    },
-  ) {
+  constructor(subscription: Subscription, place: EndpointPlace, context: EndpointContext) {
     this.shard = place.shard
     this.token = place.token
-    this.#signals = place.signals
-    this.#state = initialEndpoint(subscription, place)
+    this.cutOff = place.cutOff
+    this.#context = context
+    this.#subscription = subscription
+    this.#known = initialDeliveries(subscription)
+    const { subscriptionId: id, accountId: countedAs } = subscription
+    this.#account = { id, countedAs, tier: 'free', hostname: undefined }
+    this.#signals = new SignalCursor(context.feed, this, this.#known.cursor)
+    this.#batch = new AttemptBatch(context.elapsed)
+    this.#openedMs = context.elapsed()
+    this.#writtenMs = this.#openedMs
   }
 
-  get id(): string {
-    return this.#state.subscription.subscriptionId
+  get subscription(): Subscription {
+    return this.#subscription
   }
 
-  get state(): EndpointState {
-    return this.#state
+  get subscriptionId(): string {
+    return this.#subscription.subscriptionId
   }
 
-  get journal(): DeliveryJournal | undefined {
-    return this.#journal
-  }
-
-  /** State of its delivery log; undefined before it was read, or while we do not own it and nothing is open. */
-  get deliveries(): Deliveries | undefined {
-    return this.#journal?.state ?? this.#loaded
-  }
-
-  get queued(): number {
-    return this.#signals.size
-  }
-
-  get underWay(): ReadonlySet<number> {
-    return this.#underWay
-  }
-
-  /** Attempts under way. */
-  get attempts(): number {
-    return this.#attempts
-  }
-
-  /** Origin of its address, once known: endpoints of one host share its slots. */
-  get host(): string | undefined {
-    return this.#host?.origin
-  }
-
-  /** Its host without the port: that is what free accounts share. */
-  get hostname(): string | undefined {
-    return this.#host?.hostname
-  }
-
-  /** Plan of its owner, as far as it is known. */
-  get tier(): Tier {
-    return this.#tier
-  }
-
-  /** The name under which its owner's POSTs are counted; its account before another is known. */
-  get countedAs(): string {
-    return this.#countedAs ?? this.owner
+  get filters(): Subscription['filters'] {
+    return this.#subscription.filters
   }
 
   get owner(): string {
-    return this.#state.subscription.accountId
+    return this.#subscription.accountId
   }
 
-  get pace(): Pace {
-    return this.#state.pace
+  get host(): string | undefined {
+    return this.#target?.origin
   }
 
-  get isBehind(): boolean {
-    return this.#state.source === 'behind'
+  get deliveries(): Deliveries {
+    return this.#journal?.state ?? this.#known
   }
 
-  get mayBegin(): boolean {
-    return mayBegin(this.#state)
+  get isSlow(): boolean {
+    return this.deliveries.failuresInARow > 0 || this.#tookMs > SLOW_MS
   }
 
-  /** Whether the next attempt only waits for its moment. */
-  get isPaced(): boolean {
-    return this.#state.restsUntilMs !== undefined
+  /** Since when it has not had everything that the log has for it; undefined where it waits by a limit. */
+  get behindSinceMs(): number | undefined {
+    return this.#behindSinceMs
   }
 
-  /** Whether nothing waits, and nothing is under way. */
-  get isIdle(): boolean {
-    return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0
+  /** Since when its logs could not be read; undefined once they were. */
+  get loadingSinceMs(): number | undefined {
+    return this.#phase === 'loading' ? (this.#loadedMs ?? this.#openedMs) : undefined
   }
 
-  /**
-   * Its delivery log, taken over with the first attempt: most endpoints have nothing to be sent for a long while.
-   *
-   * @param take called once, until it succeeds
-   */
-  async own(take: () => Promise<DeliveryJournal>): Promise<DeliveryJournal> {
-    if (this.#journal !== undefined) return this.#journal
-    this.#taking ??= take().finally(() => {
-      this.#taking = undefined
-    })
-    this.#journal = await this.#taking
-    this.#loaded = undefined
-    return this.#journal
+  mayBegin(): boolean {
+    const { leases } = this.#context
+    const isOpen = this.#phase === 'ready' && isSending(this.#subscription)
+    return isOpen && leases.held().some(({ shard, token }) => shard === this.shard && token === this.token)
   }
 
-  /** Keeps the delivery log that was read; the input `loaded` follows. */
-  knows(deliveries: Deliveries): void {
-    if (this.#journal === undefined) this.#loaded = deliveries
+  isKnown(sequence: number): boolean {
+    return this.#inFlight.has(sequence) || wasAttempted(this.deliveries, sequence)
   }
 
-  sendsTo({ url, tier, countedAs }: Pick<DeliveryTarget, 'url' | 'tier' | 'countedAs'>): void {
-    this.#tier = tier
-    this.#countedAs = countedAs
-    if (this.#host?.url === url) return
+  found(): void {
+    this.pump()
+  }
+
+  /** Something could not be done: it begins again from where the delivery log stands, in a while. */
+  failed(error: unknown): void {
+    // Another process took the log over: it is read again, should its shard stay here.
+    if (isServiceError(error, 'lease_lost')) this.#reload()
+    else if (this.#phase !== 'closed' || !isServiceError(error)) this.#context.report(error)
+    this.#signals.reset(this.deliveries.cursor)
+    this.#rest(AGAIN_MS)
+  }
+
+  sendsTo({ url, tier, countedAs }: DeliveryTarget): void {
+    this.#account = { ...this.#account, tier, countedAs }
+    if (this.#target?.url === url) return
     const { origin, hostname } = new URL(url)
-    this.#host = { url, origin, hostname }
+    this.#target = { url, origin }
+    this.#account = { ...this.#account, hostname }
   }
 
-  /** It waits for its owner's turn at a host that free accounts share; the clock is monotonic. */
-  waitsForHostSince(nowMs: number): void {
-    this.#hostWaitSince ??= nowMs
-  }
-
-  /** How long the attempt that begins now has waited for that, in milliseconds. */
-  endHostWait(nowMs: number): number {
-    const since = this.#hostWaitSince ?? nowMs
-    this.#hostWaitSince = undefined
-    return Math.round(nowMs - since)
-  }
-
-  situation(surroundings: Surroundings): Situation {
-    const { deliveries, queued } = this
-    return { ...surroundings, deliveries, queued, underWay: this.#attempts }
-  }
-
-  /** Decides over an input. @returns the effects for the caller to perform */
-  handle(input: Input, surroundings: Surroundings): readonly Effect[] {
-    const { state, effects } = decideEndpoint(this.#state, input, this.situation(surroundings))
-    this.#state = state
-    if (input.kind === 'loaded' && this.#loaded?.open.size === 0) this.#loaded = undefined
-    return effects.length === 0 ? effects : effects.filter((effect) => !this.#takeIn(effect))
-  }
-
-  /** Performs an effect on the own queues. @returns false for any other effect */
-  #takeIn(effect: Effect): boolean {
-    if (effect.kind === 'drop_queue') this.#signals.clear()
-    else if (effect.kind === 'retry') for (const sequence of effect.sequences) this.#due.add(sequence)
-    else return false
-    if (this.#state.phase === 'closed') this.#due.clear()
-    return true
-  }
-
-  /** Whether the queue takes one more signal; of a degraded endpoint only one, for its probe. */
-  get hasRoom(): boolean {
-    return this.#state.health.state === 'degraded' ? this.queued === 0 : this.#signals.hasRoom
-  }
-
-  /** Queues a signal that was not attempted yet. @returns false where there is no room */
-  offer(matched: Matched, weight: number): boolean {
-    const { sequence } = matched
-    const deliveries = this.deliveries
-    // A reading that failed on its way is repeated from its beginning.
-    if (sequence <= (this.#signals.last ?? 0)) return true
-    if (this.#underWay.has(sequence) || (deliveries !== undefined && wasAttempted(deliveries, sequence)))
-      return true
-    if (!this.hasRoom) return false
-    this.#signals.push(matched, weight)
-    return true
-  }
-
-  /** Whether {@link take} would return something. */
-  get hasWork(): boolean {
-    if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return false
-    if (this.#state.restsUntilMs !== undefined) return false
-    if (this.#state.health.state === 'degraded') return this.#isProbeReady()
-    return this.#nextDue() !== undefined || (this.queued > 0 && this.#hasRoomForNew())
-  }
-
-  #isProbeReady(): boolean {
-    const { isProbeDue } = this.#state
-    if (!isProbeDue || this.#attempts > 0) return false
-    return this.queued > 0 || nextToProbe(this.deliveries, this.#underWay) !== undefined
-  }
-
-  /**
-   * Takes what is to be sent next: what is due again before what is new. A degraded endpoint gets one probe.
-   */
-  take(): EndpointItem | undefined {
-    const item = this.#state.health.state === 'degraded' ? this.#takeProbe() : this.#takeNext()
-    if (item === undefined) return undefined
-    this.#attempts += 1
-    assert(this.#attempts <= MOST_UNDER_WAY, 'the attempts of an endpoint are bounded', this.#attempts)
-    const sequence = sequenceOf(item)
-    assert(!this.#underWay.has(sequence), 'a delivery is under way once', sequence)
-    this.#underWay.add(sequence)
-    return item
-  }
-
-  #takeNext(): EndpointItem | undefined {
-    for (let sequence = this.#nextDue(); sequence !== undefined; sequence = this.#nextDue()) {
-      this.#due.delete(sequence)
-      const isOpen = this.deliveries?.open.has(sequence) === true
-      if (isOpen && !this.#underWay.has(sequence)) return { kind: 'retry', sequence }
+  /** Follows an event of its subscription. */
+  follow(event: ServiceEvent): void {
+    const before = this.#subscription
+    if (event.revision <= before.revision) return
+    if (event.revision === before.revision + 1) this.#change(evolveSubscription(before, event) ?? before)
+    else {
+      this.#isStale = true
+      this.#reload()
     }
-    const matched = this.#hasRoomForNew() ? this.#signals.shift() : undefined
-    return matched && { kind: 'first', matched }
+    const { failuresInARow, open } = this.deliveries
+    if (TRIED_ANEW.has(event.type) && failuresInARow + open.size > 0) this.#isToForgive = true
+    this.pump()
   }
 
-  /**
-   * After a refused probe the next one carries a delivery that was never sent: the endpoint may have refused only the
-   * body.
-   */
-  #takeProbe(): EndpointItem | undefined {
-    if (!this.#isProbeReady()) return undefined
-    const isNews = isNewsTurn(this.#state) && this.queued > 0 && this.#hasRoomForNew()
-    const sequence = isNews ? undefined : (this.#firstOpen ?? nextToProbe(this.deliveries, this.#underWay))
-    const matched = sequence === undefined ? this.#signals.shift() : undefined
-    if (sequence === undefined && matched === undefined) return undefined
-    return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
+  /** Checks it, as once a second; records the cursor of one that has been idle for long. */
+  tick(): void {
+    this.pump()
+    const nowMs = this.#context.elapsed()
+    const cursor = this.#phase === 'ready' ? this.#signals.atHead : undefined
+    const isHeld = cursor !== undefined || this.#restsUntilMs > nowMs || !this.mayBegin()
+    this.#behindSinceMs = isHeld || isFailing(this.deliveries) ? undefined : (this.#behindSinceMs ?? nowMs)
+    if (cursor === undefined || this.#inFlight.size > 0 || nowMs - this.#writtenMs < CHECKPOINT_MS) return
+    this.#writtenMs = nowMs
+    this.#alone(async () => {
+      await this.#takeOver()
+      const idle = this.#signals.atHead
+      if (idle !== undefined) await this.#journal?.advance(idle)
+    })
   }
 
-  get #isInOrder(): boolean {
-    return this.#state.subscription.sending.inOrder
+  /** Begins what may begin. Called when the feed moved, a slot fell free, a timer fired, or an attempt ended. */
+  pump(): void {
+    const { elapsed, now, slots, allowance, wakeIn } = this.#context
+    if (this.#batch.isDue) this.#batch.flush(this.#journal)
+    if (this.#isBusy || this.#phase === 'closed') return
+    const restMs = this.#restsUntilMs - elapsed()
+    if (restMs > 0) return wakeIn(this, restMs)
+    if (this.#phase === 'loading')
+      return this.#inFlight.size > 0 ? undefined : this.#alone(() => this.#load())
+    if (!isSending(this.#subscription)) return
+    if (this.#isAsked) return this.#alone(() => this.#obey())
+    while (this.#restsUntilMs <= elapsed()) {
+      const waitMs = endpointRestMs(this.deliveries, now())
+      if (waitMs > 0) return wakeIn(this, waitMs)
+      const next = this.#next()
+      if (typeof next === 'number') return wakeIn(this, next)
+      if (this.#journal === undefined) return this.#alone(() => this.#takeOver())
+      const slot = slots.take(this)
+      if (slot === undefined) return
+      const wait = allowance.take(this.#account)
+      if (wait !== undefined) return this.#hold(slot, wait)
+      this.#begin(next, slot)
+    }
+    wakeIn(this, this.#restsUntilMs - elapsed())
   }
 
-  /** The retry that comes next: of an endpoint that wants order the first of all that wait, with nothing under way. */
-  #nextDue(): number | undefined {
-    const [oldest] = this.#due
-    if (!this.#isInOrder || oldest === undefined) return oldest
-    const first = this.#firstOpen ?? Number.NaN
-    return this.#underWay.size === 0 && this.#due.has(first) ? first : undefined
+  /** Ends it; resolves once what was under way is recorded, and its cursor with it. */
+  async close(): Promise<void> {
+    const cursor = this.#phase === 'ready' ? this.#signals.atHead : undefined
+    this.#phase = 'closed'
+    this.#context.slots.drop(this)
+    this.#batch.flush(this.#journal)
+    if (this.#inFlight.size > 0) await (this.#drained = Promise.withResolvers<void>()).promise
+    if (cursor !== undefined && this.#journal?.isLost === false) await this.#journal.advance(cursor)
   }
 
-  /** The first of all that wait for another try, where the endpoint wants order. */
-  get #firstOpen(): number | undefined {
-    const open = this.deliveries?.open
-    return this.#isInOrder && open !== undefined && open.size > 0 ? Math.min(...open.keys()) : undefined
+  #rest(milliseconds: number): void {
+    this.#restsUntilMs = Math.max(this.#restsUntilMs, this.#context.elapsed() + milliseconds)
+    this.#context.wakeIn(this, milliseconds)
   }
 
-  /** Whether a signal that was not tried yet may be begun, with all that waits for another try. */
-  #hasRoomForNew(): boolean {
-    const open = this.deliveries?.open.size ?? 0
-    if (this.#isInOrder) return open + this.#underWay.size === 0
-    return open + this.#underWay.size < LIMITS.webhookOpenDeliveries
+  /** Does one thing with its logs at a time. */
+  #alone(work: () => Promise<void>): void {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    this.#context
+      .limited(this.owner, work)
+      .catch((error: unknown) => this.failed(error))
+      .finally(() => {
+        this.#isBusy = false
+        this.pump()
+      })
   }
 
-  /** Sending and recording are over, or were given up. */
-  ended(item: EndpointItem): void {
-    this.#attempts -= 1
-    assert(this.#attempts >= 0, 'an attempt ends once', this.#attempts)
-    this.#underWay.delete(sequenceOf(item))
+  #change(subscription: Subscription): void {
+    if (subscription.revision < this.#subscription.revision) return
+    this.#subscription = subscription
+    if (subscription.state === 'removed') this.#context.removed(this)
+  }
+
+  #reload(): void {
+    if (this.#phase !== 'ready') return
+    this.#phase = 'loading'
+    this.#loadedMs = this.#context.elapsed()
+  }
+
+  async #load(): Promise<void> {
+    const { subscriptions, deliveries, directory, allowance } = this.#context
+    this.#isStale = false
+    const subscription = await subscriptions.newest(this.#subscription)
+    this.#known = await deliveries.load(subscription)
+    this.#journal = undefined
+    const target = await directory.target(subscription)
+    if (target !== undefined) this.sendsTo(target)
+    allowance.knows(this.#account, this.#known.posts)
+    this.#change(subscription)
+    if (this.#isStale || this.#phase !== 'loading') return
+    this.#signals.reset(this.#known.cursor)
+    const { failuresInARow, lastAttemptAt } = this.#known
+    if (failuresInARow > 0 && subscription.changedAt > (lastAttemptAt ?? 0)) this.#isToForgive = true
+    this.#phase = 'ready'
+  }
+
+  async #takeOver(): Promise<void> {
+    if (this.#journal !== undefined) return
+    const { deliveries, holder } = this.#context
+    this.#journal = await deliveries.take(this.#subscription, this.token, holder)
+    // A former holder may have gone on since it was read.
+    this.#signals.reset(this.#journal.state.cursor)
+  }
+
+  get #isAsked(): boolean {
+    const { moved } = this.#subscription
+    const { movedBy } = this.deliveries
+    const isMoved = moved !== null && moved.revision > (movedBy ?? -1)
+    return isMoved || this.#isToForgive || isToRecover(this.#subscription, this.deliveries)
+  }
+
+  /** Does what its owner asked for: moves the cursor, forgives failures, tries again what was given up. */
+  async #obey(): Promise<void> {
+    await this.#takeOver()
+    const [journal, subscription] = [this.#journal, this.#subscription]
+    if (journal === undefined) return
+    if (this.#isToForgive) await journal.forgiveFailures()
+    this.#isToForgive = false
+    await journal.move(subscription, this.#inFlight)
+    const { recovery } = subscription
+    if (recovery !== null && isToRecover(subscription, journal.state)) {
+      const asked = { ...recovery, open: journal.state.open }
+      const { found } = await findExhausted(this.#context.store, this.subscriptionId, asked)
+      await journal.recover(found, recovery.revision)
+    }
+    this.#signals.reset(journal.state.cursor)
+  }
+
+  #next(): NextDelivery | number {
+    if (this.#failures > 0) return Number.POSITIVE_INFINITY
+    return nextDelivery({
+      deliveries: this.deliveries,
+      inOrder: this.#subscription.sending.inOrder,
+      isSlow: this.isSlow,
+      inFlight: this.#inFlight,
+      sending: this.#sending,
+      now: this.#context.now(),
+      newest: () => this.#signals.first(),
+    })
+  }
+
+  /** Waits where its owner, or its host, has had as much as it may. */
+  #hold(slot: Slot, wait: NonNullable<ReturnType<Allowance['take']>>): void {
+    const { elapsed, random, directory, report } = this.#context
+    if (wait.isForHost) this.#hostWaitSinceMs ??= elapsed()
+    // All endpoints of an owner wait for the same moment: a random part decides which of them goes first.
+    this.#rest(wait.ms + random() * 100)
+    // The slot is given back later, since others that wait for it may have to wait as well, in a long row.
+    queueMicrotask(() => slot.ended())
+    // The owner may have a new plan by then.
+    Promise.resolve(directory.target(this.#subscription))
+      .then((target) => target && this.sendsTo(target))
+      .catch(report)
+  }
+
+  #begin(next: NextDelivery, slot: Slot): void {
+    const { perSecond } = this.#subscription.sending
+    const nowMs = this.#context.elapsed()
+    const work = { ...next, hostWaitMs: Math.round(nowMs - (this.#hostWaitSinceMs ?? nowMs)) }
+    this.#hostWaitSinceMs = undefined
+    if (perSecond !== null) this.#rest(1_000 / perSecond)
+    if (work.matched !== undefined) this.#signals.shift()
+    assert(!this.#inFlight.has(work.sequence), 'a delivery is under way once', work.sequence)
+    this.#inFlight.add(work.sequence)
+    this.#sending += 1
+    assert(this.#sending <= LIMITS.webhookAttemptsPerEndpoint, 'an endpoint has few attempts', this.#sending)
+    void this.#attempt(work, slot)
+  }
+
+  async #attempt(work: Work, slot: Slot): Promise<void> {
+    try {
+      const made = await sendAttempt(this.#context, this, work).finally(() => {
+        this.#sending -= 1
+        assert(this.#sending >= 0, 'an attempt ends once', this.#sending)
+      })
+      if (typeof made !== 'string') await this.#finish(made, work, slot)
+      else if (made !== 'needless') this.#signals.reset(this.deliveries.cursor)
+      if (made === 'not_begun' && this.mayBegin()) this.#rest(AGAIN_MS)
+    } catch (error) {
+      this.failed(error)
+    } finally {
+      this.#inFlight.delete(work.sequence)
+      slot.ended()
+      if (this.#inFlight.size === 0) this.#drained?.resolve()
+      this.pump()
+    }
+  }
+
+  /** Records an attempt, and does what follows from it. */
+  async #finish(made: AttemptMade, { matched }: NextDelivery, slot: Slot): Promise<void> {
+    const { metrics, mail, report, wakeIn } = this.#context
+    const { attempt, decision, subscription } = made
+    const { reason, at, durationMs } = attempt
+    const { result } = decision
+    const hasFailed = result !== 'delivered'
+    this.#tookMs = durationMs
+    if (hasFailed) this.#failures += 1
+    slot.sent()
+    this.pump()
+    try {
+      const { template, baseUrl } = made
+      const recorded = this.#batch.add({ template, baseUrl, attempts: [attempt] })
+      const isLast = this.#sending === 0 || this.#failures > 0 || this.#phase === 'closed'
+      if (isLast || this.#batch.isFull) this.#batch.flush(this.#journal)
+      else wakeIn(this, LIMITS.webhookRecordMs)
+      await recorded
+      const isFirst = matched !== undefined && !hasFailed
+      const firstAfterMs = isFirst ? at + durationMs - matched.signal.at : undefined
+      metrics?.attempt?.({ result, reason, durationMs, firstAfterMs })
+      if (decision.failing !== undefined)
+        mail(this.#subscription, { state: 'failing', ...decision.failing }).catch(report)
+      if (decision.disable !== undefined) await this.#disable(subscription, decision.disable)
+    } finally {
+      if (hasFailed) this.#failures -= 1
+      assert(this.#failures >= 0, 'a failure is recorded once', this.#failures)
+    }
+  }
+
+  async #disable(tried: Subscription, reason: string): Promise<void> {
+    const { subscriptions, mail, report } = this.#context
+    const { subscription, isDisabled } = await subscriptions.disable(tried, reason)
+    this.#change(subscription)
+    if (!isDisabled) return
+    mail(subscription, { state: 'disabled', since: subscription.stateSince, reason }).catch(report)
   }
 }

@@ -2,10 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { SubscriptionDirectory } from './dispatcher-options.ts'
 import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'
-import { createLogDirectory } from './testing/log-directory.fixture.ts'
 
 const MINUTE_MS = 60_000
 const conflict = new ServiceError('revision_conflict', { message: 'another event is there' })
@@ -73,25 +71,6 @@ test('an endpoint whose log was taken from it while its shard stays here is open
 })
 
 describe('a subscription of a held shard that nobody works on', () => {
-  test('is found by the directory, and sent what it missed', async () => {
-    const whole = createLogDirectory(world.store)
-    let isForgetful = true
-    const directory: SubscriptionDirectory = {
-      ...whole,
-      async all() {
-        const { position, subscriptions } = await whole.all()
-        return { position, subscriptions: isForgetful ? [] : subscriptions }
-      },
-    }
-    await world.subscribe('bot')
-    await world.start({ directory })
-    await live(2)
-    expect(world.sequences('bot')).toEqual([])
-    isForgetful = false
-    await live(2)
-    expect(world.sequences('bot')).toEqual(upTo(4))
-  })
-
   test('is told of for as long as its logs cannot be read', async () => {
     let isAway = true
     const store: EventStore = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { EventStore } from '../../log/event-store.ts'
-import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'
 
@@ -46,9 +45,9 @@ describe.each(['SubscriptionPaused', 'SubscriptionDisabled'] as const)('resumed 
   })
 })
 
-test('resumed while the tail is still in front of its pause, it is sent everything', async () => {
+test('resumed while the feed is still in front of its pause, it is sent everything', async () => {
   const held: Promise<void>[] = []
-  /** The tail of the log is slow, and nothing else is. */
+  /** The feed is slow, and nothing else is. */
   const store: EventStore = {
     ...world.store,
     async *readAll(options) {
@@ -60,7 +59,7 @@ test('resumed while the tail is still in front of its pause, it is sent everythi
     },
   }
   await world.subscribe('bot')
-  const { dispatcher } = await world.start({ store })
+  await world.start({ store })
   await world.verdicts(2)
   await world.time.pass(5_000)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -70,7 +69,6 @@ test('resumed while the tail is still in front of its pause, it is sent everythi
   expect(world.sequences('bot')).toEqual([1, 2])
   await world.say('bot', 'SubscriptionPaused', { reason: 'maintenance' })
   await world.say('bot', 'SubscriptionResumed', resume)
-  await dispatcher.sync(anId('bot'))
   await world.time.pass(1_000)
   resolve()
   await world.time.pass(5_000)

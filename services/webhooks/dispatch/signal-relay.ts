@@ -1,5 +1,5 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import { SIGNAL_EVENTS } from '../signals/signal-facts.ts'
+import { SIGNAL_EVENTS } from '../signals/to-signals.ts'
 import { SUBSCRIPTION_EVENTS } from '../state/subscription-state.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 

@@ -57,8 +57,8 @@ describeWritePath(
     const stream = subscriptionStream(subscriptionId)
     const log = createEndpointLog(partsOf(world, world.store))
     return {
-      write: () => log.say(subscription, { kind: 'degraded', reason: 'timeout' }),
-      recorded: () => countOf(world.others, stream, 'SubscriptionDegraded'),
+      write: () => log.disable(subscription, 'answered 410 Gone'),
+      recorded: () => countOf(world.others, stream, 'SubscriptionDisabled'),
       interfere: () => {
         const data = { subscriptionId, filter: FILTER }
         const event = newEvent(SubscriptionChanged, { id: world.newId(), data, meta: META })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { SIGNAL_EVENTS, toSignals } from './signal-facts.ts'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
+import { SIGNAL_EVENTS, toSignals } from './to-signals.ts'
 
 test('a verdict that says BUY or SELL is a signal, one that says HOLD is none; a shift is one in either case', async () => {
   const world = aSignalLog()

@@ -6,10 +6,8 @@ import {
   SecretRotated,
   SubscriptionChanged,
   SubscriptionCreated,
-  SubscriptionDegraded,
   SubscriptionDisabled,
   SubscriptionPaused,
-  SubscriptionRecovered,
   SubscriptionRemoved,
   SubscriptionResumed,
 } from '../../../contracts/subscription-events.ts'
@@ -47,9 +45,6 @@ const changed = (minConfidence: number): Fact =>
 const rotated = (secret: string, overlapUntil: number): Fact =>
   subscriptionFact(SecretRotated, { subscriptionId, generation: 2, sealedSecret: secret, overlapUntil })
 const paused = subscriptionFact(SubscriptionPaused, { subscriptionId, reason: 'paused' })
-const degraded = (reason = 'failing'): Fact =>
-  subscriptionFact(SubscriptionDegraded, { subscriptionId, reason })
-const recovered = subscriptionFact(SubscriptionRecovered, { subscriptionId })
 const disabled = subscriptionFact(SubscriptionDisabled, { subscriptionId, reason: 'gone', by: 'endpoint' })
 const removed = subscriptionFact(SubscriptionRemoved, { subscriptionId, reason: 'removed' })
 const resumed = (from: 'cursor' | 'now' | 'since', after: string | null): Fact =>
@@ -106,9 +101,7 @@ describe('a subscription', () => {
 
   test.each([
     ['paused', [paused], false],
-    ['degraded', [degraded()], true],
-    ['active', [degraded(), recovered], true],
-    ['disabled', [degraded(), disabled], false],
+    ['disabled', [disabled], false],
     ['active', [disabled, resumed('cursor', null)], true],
     ['active', [paused, resumed('now', '7')], true],
     ['removed', [removed], false],
@@ -143,15 +136,7 @@ describe('a subscription', () => {
 
 describe('the read model', () => {
   const facts = fc.array(
-    fc.constantFrom(
-      changed(53),
-      rotated('v1.x', AT + 9),
-      paused,
-      degraded(),
-      recovered,
-      disabled,
-      recovery(1),
-    ),
+    fc.constantFrom(changed(53), rotated('v1.x', AT + 9), paused, disabled, recovery(1)),
     { maxLength: 12 },
   )
 
@@ -184,7 +169,7 @@ describe('the read model', () => {
     expect(wanted()).toEqual([])
     expect(wanted(asks)).toEqual([one])
     expect(wanted(asks, asks)).toEqual([one])
-    for (const fact of [paused, degraded(), disabled]) expect(wanted(asks, fact)).toEqual([one])
+    for (const fact of [paused, disabled]) expect(wanted(asks, fact)).toEqual([one])
     expect(wanted(asks, changed(53))).toEqual([])
     expect(wanted(asks, removed)).toEqual([])
   })

@@ -22,7 +22,7 @@ export interface Subscription extends JsonObject {
   readonly subscriptionId: string
   readonly accountId: string
   readonly state: SubscriptionState
-  /** Why it is paused, degraded, disabled or stopped. */
+  /** Why it is paused, disabled or stopped. */
   readonly reason: string | null
   /** Since when it is in this state. */
   readonly stateSince: number
@@ -52,16 +52,13 @@ export const SUBSCRIPTION_EVENTS = [
   'SecretRotated',
   'SubscriptionPaused',
   'SubscriptionResumed',
-  'SubscriptionDegraded',
-  'SubscriptionRecovered',
   'SubscriptionDisabled',
   'SubscriptionAllowed',
   'SubscriptionRemoved',
   'RecoveryRequested',
 ] as const satisfies readonly EventType[]
 
-/** States in which signals are sent; a degraded endpoint is only probed. */
-export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'
+export const isSending = ({ state }: Pick<Subscription, 'state'>): boolean => state === 'active'
 
 /** The subscription after an event of its stream; what it was for events of others; undefined before its creation. */
 export function evolveSubscription(
@@ -118,10 +115,6 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
     case 'SubscriptionPaused':
     case 'SubscriptionAllowed':
       return { state: 'paused', reason: event.data.reason }
-    case 'SubscriptionDegraded':
-      return { state: 'degraded', reason: event.data.reason }
-    case 'SubscriptionRecovered':
-      return { state: 'active', reason: null }
     case 'SubscriptionDisabled': {
       const { by, reason } = event.data
       return { state: by === 'operator' ? 'stopped' : 'disabled', reason }

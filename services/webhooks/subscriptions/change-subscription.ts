@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Subscription } from '../state/subscription-state.ts'
@@ -42,7 +41,7 @@ interface ResumeRequest {
 
 /** Changes by an owner. */
 export function changing(deps: SubscriptionDeps) {
-  const { owners, store, sync, now } = deps
+  const { owners, store, now } = deps
   return {
     /** @throws ServiceError `invalid_request`, `subscription_state`, `url_refused`, `rate_limited` */
     async change(
@@ -63,16 +62,12 @@ export function changing(deps: SubscriptionDeps) {
         if (moved !== undefined && moved.generation !== state.generation) throw unknownSubscriptionError(id)
         return command
       })
-      // From here on nothing begins to be sent to the address before.
-      if (moved !== undefined) await sync(id)
       return viewOf(deps, subscription)
     },
     /** @throws ServiceError `subscription_state` for a disabled one, `subscription_stopped` */
     async pause(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
       const command = { kind: 'Pause', reason: `paused by ${origin.actor}` } as const
-      const subscription = await executeFor(deps, accountId, id, origin, () => command)
-      await sync(id)
-      return viewOf(deps, subscription)
+      return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
     },
     /** @throws ServiceError `invalid_request` for a malformed `since`; `subscription_stopped` */
     async resume(
@@ -110,8 +105,6 @@ export function changing(deps: SubscriptionDeps) {
         if (state.generation !== generation) throw unknownSubscriptionError(id)
         return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: rotatedAt }
       })
-      // From here on what is sent is signed with it too, so that a receiver may change at once.
-      await sync(id)
       return { secret, overlapUntil }
     },
   }
@@ -131,12 +124,10 @@ async function sealAddress(
 }
 
 /**
- * When it resolves, no POST begins any more.
- *
- * @throws ServiceError `store_unavailable` where it is removed, and the sending process has not confirmed it yet
+ * The process that sends reads it in the log within a second: until then a POST may still begin.
  */
 async function remove(deps: SubscriptionDeps, accountId: string, id: string, origin: Origin): Promise<void> {
-  const { log, owners, sync } = deps
+  const { log, owners } = deps
   const before = await log.load(id)
   if (before === undefined || before.accountId !== accountId) throw unknownSubscriptionError(id)
   const isRepeat = before.state === 'removed'
@@ -146,11 +137,5 @@ async function remove(deps: SubscriptionDeps, accountId: string, id: string, ori
   }
   // Also for a repeat: the first may have come no further than the removal.
   await owners.freeSlot(accountId, id, origin)
-  if (!(await sync(id))) {
-    throw new ServiceError('store_unavailable', {
-      message: `Subscription ${id} is removed; the process that sends for it has not confirmed that it stopped. It stops within seconds. Repeat the request to be sure.`,
-      isForCallers: true,
-    })
-  }
   if (isRepeat) throw unknownSubscriptionError(id)
 }

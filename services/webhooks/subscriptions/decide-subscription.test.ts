@@ -36,7 +36,6 @@ const removed: SubscriptionFact = {
   type: 'SubscriptionRemoved',
   data: { subscriptionId, reason: 'a reason' },
 }
-const degraded = { type: 'SubscriptionDegraded', data: { subscriptionId, reason: 'failing' } }
 const resumed = (from: 'cursor' | 'now' | 'since', after: string | null): SubscriptionFact => ({
   type: 'SubscriptionResumed',
   data: { subscriptionId, from, after },
@@ -97,15 +96,13 @@ const recover = (since: number, isWaiting = false): SubscriptionCommand => ({
 
 test('pausing stops what sends, once; what is disabled is not paused', () => {
   expect(given(created).when(pause)).toEqual([paused])
-  expect(given(created, degraded).when(pause)).toEqual([paused])
   expect(given(created, paused).when(pause)).toEqual([])
   expect(given(created, disabled).when(pause)).toBe('subscription_state')
 })
 
 test('resuming goes on from everywhere, and moves the cursor where that is asked for', () => {
-  expect(given(created).when(resume())).toEqual([])
-  for (const silent of [paused, degraded, disabled]) {
-    expect(given(created, silent).when(resume())).toEqual([resumed('cursor', null)])
+  for (const before of [[], [paused], [disabled]]) {
+    expect(given(created, ...before).when(resume())).toEqual([resumed('cursor', null)])
   }
   expect(given(created).when(resume('now', '9'))).toEqual([resumed('now', '9')])
   expect(given(created, paused).when(resume('since', '4'))).toEqual([resumed('since', '4')])
@@ -118,7 +115,7 @@ describe('a stop by the operator', () => {
   const allowed = { type: 'SubscriptionAllowed', data: { subscriptionId, reason: 'allowed' } } as const
 
   test('happens in any state, once, also to one that is disabled and that its owner would resume', () => {
-    for (const facts of [[], [paused], [degraded], [disabled]]) {
+    for (const facts of [[], [paused], [disabled]]) {
       expect(given(created, ...facts).when(stop)).toEqual([stopped])
     }
     expect(given(created, stopped).when(stop)).toEqual([])
@@ -134,7 +131,6 @@ describe('a stop by the operator', () => {
   })
 
   test.each([
-    ['an attempt that failed meanwhile', degraded],
     ['an endpoint that was given up meanwhile', disabled],
     ['a resumption of before stops were kept', resumed('cursor', null)],
     ['a pause', paused],
@@ -191,7 +187,7 @@ describe('a new secret', () => {
 })
 
 test('what was given up is asked for in any state, and again once the request before is carried out', () => {
-  for (const state of [[], [paused], [degraded], [disabled]]) {
+  for (const state of [[], [paused], [disabled]]) {
     expect(given(created, ...state).when(recover(7))).toEqual([recovery(7)])
     expect(given(created, recovery(7), ...state).when(recover(3))).toEqual([recovery(3)])
     expect(given(created, recovery(7), ...state).when(recover(3, true))).toBe('subscription_state')

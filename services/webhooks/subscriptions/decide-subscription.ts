@@ -74,7 +74,6 @@ export function decideSubscription(
     case 'Resume': {
       requireNotStopped(state)
       const { from, after } = command
-      if (state.state === 'active' && from === 'cursor') return []
       return [{ type: 'SubscriptionResumed', data: { subscriptionId, from, after } }]
     }
     case 'RotateSecret':
@@ -131,7 +130,6 @@ function changeOfFilter(
   return [{ type: 'SubscriptionChanged', data: { subscriptionId, filter } }]
 }
 
-/** An endpoint that fails is given up with its address: the next one is taken for a working one. */
 function changeOfEndpoint(
   { sealedUrl, sending }: Extract<SubscriptionCommand, { kind: 'Change' }>,
   state: Subscription,
@@ -140,9 +138,7 @@ function changeOfEndpoint(
   const chosen = { ...state.sending, ...sending }
   if (sealedUrl === undefined && canonicalJson(chosen) === canonicalJson(state.sending)) return []
   const data = { subscriptionId, sealedUrl: sealedUrl ?? state.sealedUrl, sending: chosen }
-  const changed: SubscriptionFact = { type: 'EndpointChanged', data }
-  if (sealedUrl === undefined || state.state !== 'degraded') return [changed]
-  return [changed, { type: 'SubscriptionResumed', data: { subscriptionId, from: 'cursor', after: null } }]
+  return [{ type: 'EndpointChanged', data }]
 }
 
 function rotateSecret(

@@ -50,8 +50,6 @@ test('one that has had them is removed all the same', async () => {
   await subscriptions.remove(ADA, id, ORIGIN)
 })
 
-/** Events that endpoints cause; the dispatcher appends them. */
-const OF_ENDPOINTS = ['SubscriptionDegraded', 'SubscriptionRecovered']
 /** Why an hour takes every one of these. */
 const UNLIMITED = {
   'once for each slot, which the account counts': 'SubscriptionCreated',
@@ -63,7 +61,7 @@ test('every event of a subscription has a limit, or a reason to have none', () =
   const types = Object.values(EVENT_CATALOGUE).flatMap(({ type, stream }) =>
     stream === 'subscription-{subscription}' ? [type] : [],
   )
-  expect([...Object.keys(PER_HOUR), ...OF_ENDPOINTS].toSorted()).toEqual(types.toSorted())
+  expect(Object.keys(PER_HOUR).toSorted()).toEqual(types.toSorted())
   const unlimited = Object.entries(PER_HOUR).flatMap(([type, perHour]) =>
     perHour === Number.POSITIVE_INFINITY ? [type] : [],
   )

@@ -26,11 +26,6 @@ export interface SubscriptionsOptions extends LogUse {
   readonly sender: Pick<Sender, 'send'>
   readonly sign: Sign
   /**
-   * Makes the process that sends for a subscription read its stream. When it resolves true, nothing begins any more that
-   * the stream does not allow; false where the process that sends did not answer in time.
-   */
-  readonly sync: (subscriptionId: string) => Promise<boolean>
-  /**
    * Counts what is sent, or may be, to an endpoint that did not ask for it: a test, or a new subscription. By account
    * and by host, so that neither many subscriptions nor many accounts make more of it.
    *

@@ -4,8 +4,7 @@ import { DeliveriesAttempted, type DeliveryResult } from '../../../contracts/del
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { deliveryStream, subscriptionStream } from '../../../contracts/streams.ts'
-import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
+import { deliveryStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -32,13 +31,6 @@ const createId = async (...given: Parameters<typeof create>): Promise<string> =>
   (await create(...given)).subscription.subscriptionId
 const list = async (status: 'active' | 'disabled' | 'all' = 'all', by = subscriptions) =>
   (await by.list(ADA, { status, limit: 100 })).rows.map(({ subscription }) => subscription.subscriptionId)
-const degrade = async (subscriptionId: string): Promise<void> => {
-  const { revision } = await subscriptions.find(ADA, subscriptionId)
-  const data = { subscriptionId, reason: 'failing' }
-  const event = newEvent(SubscriptionDegraded, { id: crypto.randomUUID(), data, meta: ORIGIN })
-  await world.store().append(subscriptionStream(subscriptionId), [event], { expected: revision })
-}
-
 describe('creating', () => {
   test('answers the subscription with a secret that signs, and keeps neither secret nor address readable', async () => {
     await world.recordCalls(3)
@@ -156,20 +148,14 @@ describe('others', () => {
 })
 
 describe('the list', () => {
-  test('shows the active ones, paused and degraded included, and counts those that wait for review', async () => {
-    const [active, paused, degraded, disabled] = [
-      await createId(),
-      await createId(),
-      await createId(),
-      await createId(),
-    ]
+  test('shows the active ones, paused ones included, and counts those that wait for review', async () => {
+    const [active, paused, disabled] = [await createId(), await createId(), await createId()]
     await subscriptions.pause(ADA, paused, ORIGIN)
-    await degrade(degraded)
     await subscriptions.stop(disabled, 'complaints', ORIGIN)
-    expect((await list('active')).toSorted()).toEqual([active, paused, degraded].toSorted())
+    expect((await list('active')).toSorted()).toEqual([active, paused].toSorted())
     expect(await list('disabled')).toEqual([disabled])
     const { needsReview, rows } = await subscriptions.list(ADA, { status: 'all', limit: 100 })
-    expect([needsReview, rows.length]).toEqual([1, 4])
+    expect([needsReview, rows.length]).toEqual([1, 3])
   })
 
   test('comes in pages that lose and repeat nothing, also where one is deleted in between', async () => {
@@ -221,7 +207,6 @@ describe('changing', () => {
       state: 'active',
     })
     expect(taken).toEqual([`creation ${ADA} https://new.example.com/s3cret2`])
-    expect(world.synced).toEqual([id])
     for (const hidden of ['s3cret2', 'new.example.com']) expect(world.text()).not.toContain(hidden)
     const events = world.text()
     // The same again is no change, and sends nothing.
@@ -239,14 +224,13 @@ describe('changing', () => {
     expect(verifyWebhook({ secret, headers, body: text, now: world.now })).toMatchObject({ ok: true })
   })
 
-  test('address, rate and filter change together or not at all; a failing one begins anew', async () => {
+  test('address, rate and filter change together or not at all', async () => {
     const id = await createId()
-    await degrade(id)
     const change = { url: 'https://new.example.com/', max_per_second: 7, min_strength: 60 }
     const refused = () => subscriptions.change(ADA, id, { ...change, top_n: 3 }, ORIGIN)
     expect(await codeOf(refused())).toBe('invalid_request')
     expect(await subscriptions.find(ADA, id)).toMatchObject({
-      state: 'degraded',
+      state: 'active',
       sending: { perSecond: null },
     })
     const { subscription } = await subscriptions.change(ADA, id, change, ORIGIN)
@@ -256,11 +240,9 @@ describe('changing', () => {
       sending: { perSecond: 7, inOrder: false },
     })
     expect(currentFilter(subscription).minStrength).toBe(60)
-    // A rate alone leaves an endpoint that fails as it is.
-    await degrade(id)
     const slower = await subscriptions.change(ADA, id, { max_per_second: 2 }, ORIGIN)
     expect(slower.subscription).toMatchObject({
-      state: 'degraded',
+      state: 'active',
       sending: { perSecond: 2, inOrder: false },
     })
     expect(slower.url).toBe('https://new.example.com/')
@@ -295,11 +277,10 @@ describe('changing', () => {
     expect(resumed.deliveries.cursor.after).toBe(startAfter)
   })
 
-  test('pausing waits for who sends; resuming moves the cursor where that is asked for', async () => {
+  test('pausing is a state; resuming moves the cursor where that is asked for', async () => {
     const id = await createId()
     const [, second] = await world.recordCalls(3)
     expect((await subscriptions.pause(ADA, id, ORIGIN)).subscription.state).toBe('paused')
-    expect(world.synced).toEqual([id])
     const resumed = await subscriptions.resume(ADA, id, { from: 'since', since: second }, ORIGIN)
     expect(resumed.subscription).toMatchObject({ state: 'active', reason: null })
     expect(resumed.deliveries.cursor.after).toBe(second)
@@ -313,23 +294,12 @@ describe('changing', () => {
 })
 
 describe('deleting', () => {
-  test('resolves once nothing is sent any more, and is unknown from then on', async () => {
+  test('is unknown from then on', async () => {
     const id = await createId()
     await subscriptions.remove(ADA, id, ORIGIN)
-    expect(world.synced).toEqual([id])
     expect((await world.owners.slots(ADA)).current).toEqual([])
     expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
     expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
-    expect(await list()).toEqual([])
-  })
-
-  test('says so where who sends did not confirm, and asks again when it is repeated', async () => {
-    const id = await createId()
-    world.isSettled = false
-    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
-    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
-    world.isSettled = true
-    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
     expect(await list()).toEqual([])
   })
 
@@ -349,7 +319,6 @@ describe('an erased account', () => {
     await world.owners.takeSlot({ accountId: ADA, generation: 0 }, UUID, ORIGIN)
     world.owners.erase(ADA)
     await expect.poll(async () => (await world.owners.slots(ADA)).former).toEqual([])
-    expect(world.synced).toEqual(expect.arrayContaining([first, second, UUID]))
     world.owners.open(ADA)
     expect(await list()).toEqual([])
     for (const id of [first, second])
@@ -360,7 +329,6 @@ describe('an erased account', () => {
     const id = await createId()
     world.owners.erase(ADA)
     await subscriptions.removeErased(ADA)
-    expect(world.synced).toContain(id)
     expect(await codeOf(subscriptions.showAny(id))).toBe('subscription_unknown')
     expect((await world.owners.slots(ADA)).former).toEqual([])
     await subscriptions.removeErased(ADA)
@@ -407,11 +375,8 @@ describe('what is sent from here', () => {
   test('after a rotation both secrets sign, until the overlap ends', async () => {
     const { subscription, secret: old } = await create()
     const id = subscription.subscriptionId
-    world.synced.length = 0
     const { secret, overlapUntil } = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
     expect(overlapUntil).toBe(NOON + HOUR_MS)
-    // Whoever sends knows of the new one when it is told.
-    expect(world.synced).toEqual([id])
     const signsNow = async () => {
       const { deliveryId } = await subscriptions.test(ADA, id)
       const { headers, body } = world.sent.at(-1) ?? expect.fail()
@@ -426,12 +391,13 @@ describe('what is sent from here', () => {
     expect(await signsNow()).toEqual([true, false])
   })
 
+  const TROUBLE = { state: 'failing', since: NOON, reason: 'answered 500' } as const
+
   test('its owner is mailed that it fails, by its host alone, with the same Message-ID each time', async () => {
     const failing = await createId({ url: 'https://failing.example.com/secret' })
-    await degrade(failing)
     const about = await subscriptions.find(ADA, failing)
-    await subscriptions.mail(about)
-    await subscriptions.mail(about)
+    await subscriptions.mail(about, TROUBLE)
+    await subscriptions.mail(about, TROUBLE)
     const [first, again] = world.mails
     expect(first).toMatchObject({
       accountId: ADA,
@@ -444,9 +410,8 @@ describe('what is sent from here', () => {
 
   test('a mail that is not taken is reported, and no fault', async () => {
     const failing = await createId()
-    await degrade(failing)
     world.mailFault = new ServiceError('rate_limited')
-    await subscriptions.mail(await subscriptions.find(ADA, failing))
+    await subscriptions.mail(await subscriptions.find(ADA, failing), TROUBLE)
     expect([world.mails, world.reports.join()]).toEqual([[], expect.stringContaining('not mailed')])
   })
 })
@@ -529,7 +494,6 @@ test('the operator sees all accounts’, with no more of their addresses than th
   )
   const { subscription } = await room.subscriptions.stop(bob, 'complaints', ORIGIN)
   expect(subscription).toMatchObject({ state: 'stopped', reason: 'complaints' })
-  expect(world.synced).toContain(bob)
   for (const refused of [
     subscriptions.resume(BOB, bob, { from: 'cursor' }, ORIGIN),
     subscriptions.pause(BOB, bob, ORIGIN),

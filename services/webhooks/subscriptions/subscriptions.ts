@@ -36,7 +36,7 @@ import { openAnswers, openSubscription, signingAt } from './subscription-secrets
 import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 
 interface ListQuery {
-  /** `active`: paused and degraded ones included. */
+  /** `active`: paused ones included. */
   readonly status: 'active' | 'disabled' | 'all'
   /** `next` of the page before. */
   readonly after?: string | undefined
@@ -58,7 +58,7 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
  * Ids are UUIDs in lower case. Each change resolves once it is durable, and can be repeated. All methods throw
  * ServiceError `subscription_unknown` for one that is removed or belongs to another account, and the store's errors.
  *
- * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, sync, … })
+ * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, … })
  */
 export function createSubscriptions(options: SubscriptionsOptions) {
   const deliveries = createKnownDeliveries(options.store)
@@ -202,7 +202,7 @@ function sending(deps: SubscriptionDeps) {
 }
 
 function operating(deps: SubscriptionDeps) {
-  const { log, index, sync } = deps
+  const { log, index } = deps
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
     if (subscription !== undefined && subscription.state !== 'removed') return subscription
@@ -212,7 +212,6 @@ function operating(deps: SubscriptionDeps) {
     const { after } = await log.execute(id, origin, (state) =>
       decideSubscription({ subscriptionId: id }, command, state),
     )
-    await sync(id)
     if (after === undefined) throw unknownSubscriptionError(id)
     return operatorViewOf(deps, after)
   }

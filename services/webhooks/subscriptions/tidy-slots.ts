@@ -69,9 +69,9 @@ export async function removeOrphans(deps: SubscriptionDeps): Promise<void> {
 
 const PASSING: ReadonlySet<string> = new Set(['outcome_unknown', 'store_unavailable', 'store_full'])
 
-/** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
+/** Removes what an account had before it was erased. Its secrets cannot be opened any more either way. */
 export async function removeFormer(
-  { log, owners, newId, sync }: SubscriptionDeps,
+  { log, owners, newId }: SubscriptionDeps,
   accountId: string,
 ): Promise<void> {
   const origin = { correlationId: `erasure of ${accountId}`, actor: 'subscriptions' }
@@ -82,8 +82,6 @@ export async function removeFormer(
     await log.execute(subscriptionId, origin, (state) =>
       state === undefined || state.state === 'removed' ? [] : [removed],
     )
-    // Its secrets cannot be opened any more either way, so nobody has to wait for who does not answer.
-    await sync(subscriptionId)
     await owners.freeSlot(accountId, subscriptionId, origin)
   }
 }

@@ -5,7 +5,7 @@ import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
 import { AS_IT_COMES, type Sending, type SubscriptionFilter } from '../../../../contracts/subscription.ts'
-import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
+import type { SubscriptionPaused } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { appendNext } from '../../../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
@@ -138,9 +138,9 @@ export class DispatchWorld {
     const id = this.newId()
     const stream = subscriptionStream(anId(name))
     const meta = { correlationId: id, actor: 'owner' }
-    const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
+    const definition = EVENT_CATALOGUE[type] as typeof SubscriptionPaused
     const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
-    const given = { subscriptionId: anId(name), ...by, ...data }
+    const given = { subscriptionId: anId(name), reason: 'asked for', ...by, ...data }
     await appendNext(this.store, stream, [newEvent(definition, { id, data: given, meta })])
   }
 
@@ -219,7 +219,7 @@ export class DispatchWorld {
       sender: mortal?.sender ?? sender,
       sign: createSign({ userAgent: 'test' }),
       baseUrl: () => 'https://signals.example.com',
-      mail: async ({ subscriptionId, state }) => void this.mails.push(`${state} ${subscriptionId}`),
+      mail: async ({ subscriptionId }, { state }) => void this.mails.push(`${state} ${subscriptionId}`),
       elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,

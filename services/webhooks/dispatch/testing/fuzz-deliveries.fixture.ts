@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DeliveriesAttempted } from '../../../../contracts/delivery-events.ts'
 import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import { comparePositions, type Position } from '../../../../contracts/position.ts'
 import { deliveryStream, subscriptionStream } from '../../../../contracts/streams.ts'
 import { isToRecover } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
@@ -20,8 +21,8 @@ const HOUR_MS = 3_600_000
 /** Deliveries of an endpoint, and its behaviour. */
 interface FuzzedEndpoint {
   mood: Mood
-  /** A pause that everybody who sends has confirmed. */
-  isPaused: boolean
+  /** Position of a pause; undefined while it is sent to. */
+  pausedAt: Position | undefined
   isStopped: boolean
   /** Its owner moved its cursor: numbers begin anew behind all that were given. */
   isMoved: boolean
@@ -85,14 +86,14 @@ class FuzzedWorld {
   async #open(name: Name): Promise<void> {
     const endpoint: FuzzedEndpoint = {
       mood: 'well',
-      isPaused: false,
+      pausedAt: undefined,
       isStopped: false,
       isMoved: false,
       taken: new Map(),
     }
     this.#endpoints.set(name, endpoint)
     this.#world.endpoint(name, async ({ sequence, deliveryId, sha256 }, signal) => {
-      if (endpoint.isPaused) this.faults.push(`${name} was sent ${sequence} while it was paused`)
+      if (this.#isPaused(endpoint)) this.faults.push(`${name} was sent ${sequence} while it was paused`)
       const { mood } = endpoint
       const isLate = mood === 'slow' || this.#random() < 0.2
       if (isLate) await this.#world.time.sleep(this.#below(4_000), signal ?? new AbortController().signal)
@@ -144,25 +145,22 @@ class FuzzedWorld {
     if (endpoint.isStopped) return
     endpoint.isStopped = true
     await this.#world.say(name, type, { reason: 'drawn' })
-    // Where nobody confirms it, a POST may still begin.
-    endpoint.isPaused = await this.#isConfirmed(name)
+    endpoint.pausedAt = await this.#world.store.head()
   }
 
-  async #isConfirmed(name: Name): Promise<boolean> {
-    const [first] = this.#running
-    if (first === undefined || first.mortal?.isDead === true) return false
-    try {
-      return await first.dispatcher.sync(anId(name))
-    } catch (error) {
-      if (!isExpected(error)) throw error
-      return false
-    }
+  /** Whether everybody who sends has read the pause in the log: before, a POST may still begin. */
+  #isPaused({ pausedAt }: FuzzedEndpoint): boolean {
+    if (pausedAt === undefined) return false
+    return this.#running.every(
+      ({ dispatcher, mortal }) =>
+        mortal?.isDead === true || comparePositions(dispatcher.health().position, pausedAt) >= 0,
+    )
   }
 
   async #resume(name: Name): Promise<void> {
     const endpoint = this.#of(name)
     if (!endpoint.isStopped) return
-    endpoint.isPaused = false
+    endpoint.pausedAt = undefined
     endpoint.isStopped = false
     await this.#world.say(name, 'SubscriptionResumed', { from: 'cursor', after: null })
   }
@@ -170,7 +168,7 @@ class FuzzedWorld {
   async #move(name: Name): Promise<void> {
     const endpoint = this.#of(name)
     if (this.#random() < 0.5) return
-    endpoint.isPaused = false
+    endpoint.pausedAt = undefined
     endpoint.isStopped = false
     endpoint.isMoved = true
     const head = Number(await this.#world.store.head())
@@ -219,7 +217,7 @@ class FuzzedWorld {
     for (const name of NAMES) {
       const endpoint = this.#of(name)
       endpoint.mood = 'well'
-      endpoint.isPaused = false
+      endpoint.pausedAt = undefined
       await this.#world.say(name, 'SubscriptionResumed', { from: 'cursor', after: null })
     }
     await this.#world.time.pass(0.5 * HOUR_MS, 2_000)

@@ -48,15 +48,12 @@ export interface World {
   now: number
   readonly owners: FakeOwners
   readonly sent: WebhookRequest[]
-  readonly synced: string[]
   readonly reports: string[]
   readonly mails: { readonly accountId: string; readonly subject: string; readonly text: string }[]
   /** Thrown instead of taking a mail. */
   mailFault: ServiceError | undefined
   /** How endpoints answer; 200 at once without it. */
   answer: (request: WebhookRequest) => Partial<SendOutcome>
-  /** Whether the process that sends says that it has stopped. */
-  isSettled: boolean
   store(): EventStore
   start(change?: Partial<SubscriptionsOptions>): Room
   /** Appends calls, as the engine does. @returns their positions */
@@ -77,12 +74,10 @@ export function aWorld(): World {
     now: NOON,
     owners: fakeOwners(() => world.now),
     sent: [],
-    synced: [],
     reports: [],
     mails: [],
     mailFault: undefined,
     answer: () => ({}),
-    isSettled: true,
     store: () => openMemoryStore({ now: () => world.now, log }),
     start(change = {}) {
       const room = startRoom(world, change)
@@ -143,10 +138,6 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    async sync(subscriptionId) {
-      world.synced.push(subscriptionId)
-      return world.isSettled
-    },
     takeUnasked: async () => undefined,
     async mailOwner(accountId, mail) {
       if (world.mailFault !== undefined) throw world.mailFault
