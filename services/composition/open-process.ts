@@ -41,7 +41,7 @@ export async function openProcess(start: Start, output: NodeJS.WriteStream) {
   const platform = await openPlatform(start, counters.appended)
   const feed = await openFeed(start, platform)
   const projector = await openProjector(start, platform)
-  const speech = await openSpeech(start, platform, projector)
+  const speech = openSpeech(start, platform, projector)
   const address = { url: settings.PUBLIC_URL ?? '' }
   const publicUrl = (): string => address.url
   const marketNow = createMarketNow(settings, feed, projector)
