@@ -76,10 +76,10 @@ export async function openProcess(start: Start, output: NodeJS.WriteStream) {
     listensAt(url: string | undefined) {
       address.url = url ?? address.url
     },
-    /** Settles, sends, signs and listens for engines, where this process does, until it drains. */
+    /** Settles, sends and signs, where this process does, until it drains. */
     async run(): Promise<void> {
       const { drainSignal } = shutdown
-      const parts = [payments, webhooks, transparencyLog, engine === undefined ? remote : undefined]
+      const parts = [payments, webhooks, transparencyLog]
       await Promise.all(parts.flatMap((part) => part?.run(drainSignal) ?? []))
     },
   }
