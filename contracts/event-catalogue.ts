@@ -14,7 +14,6 @@ import {
 } from './event-definition.ts'
 import { timeMs } from './field-schemas.ts'
 import * as leaseEvents from './lease-events.ts'
-import * as modelEvents from './model-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import * as paymentEvents from './payment-events.ts'
@@ -122,7 +121,6 @@ export const EVENT_CATALOGUE = {
   MarketClockRun,
   VerdictRecorded,
   OutcomeLabelled,
-  ...definitionsIn(modelEvents),
   UniverseRanked,
   ...definitionsIn(scanEvents),
   ...definitionsIn(proofEvents),

@@ -42,7 +42,7 @@ export const LIMITS = {
   /** How long a tool call waits for a series that is not followed yet. */
   onDemandWaitMs: 10_000,
   /** How long a process that computes may say nothing before a call is asked of another one as well. */
-  engineHedgeMs: 500,
+  engineHedgeMs: 2_000,
   /** Coins looked at by one scan. */
   scanCoins: 100,
   /** Rows in one answer of the funding scan. */

@@ -28,10 +28,6 @@ export const seriesOfVerdictStream = (stream: string): string | undefined =>
 /** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
 
-/** Whether a model speaks at a timeframe. @example speechStream('barrier-4', '1h') === 'speech-barrier-4.1h' */
-export const speechStream = (modelVersion: string, timeframe: Timeframe): string =>
-  `speech-${modelVersion}.${timeframe}`
-
 /** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 

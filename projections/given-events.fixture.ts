@@ -11,7 +11,6 @@ import {
 } from '../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
-import { type SpeechChange, type SpeechRestored, type SpeechWithdrawn } from '../contracts/model-events.ts'
 import type { Outcome } from '../contracts/outcome.ts'
 import { type Position, START } from '../contracts/position.ts'
 import { QuotaDebited } from '../contracts/quota-events.ts'
@@ -21,11 +20,9 @@ import {
   outcomeStream,
   paymentStream,
   quotaStream,
-  speechStream,
   subscriptionStream,
   verdictStream,
 } from '../contracts/streams.ts'
-import { DAY_MS } from '../contracts/timeframes.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import { barsMissed, type Verdict } from '../contracts/verdict.ts'
 import type { EventStore } from '../services/log/event-store.ts'
@@ -93,20 +90,6 @@ export function outcomeOf(verdict: Verdict, change: Partial<Outcome> = {}): Fact
   const said = { probability, barrier, forecast, recordedLate, barsMissed: barsMissed(verdict) }
   const fact = outcomeLabelled({ ...about, ...said, ...change })
   return { ...fact, event: { ...fact.event, id: nextFactId() } }
-}
-
-/** A change of the speech of a model at 1h; without more, withdrawn on New Year's Day of 2026. */
-export function speechFact(
-  definition: typeof SpeechWithdrawn | typeof SpeechRestored,
-  change: Partial<SpeechChange> = {},
-): Fact {
-  const day = change.day ?? Date.UTC(2026, 0, 1)
-  const about = { modelVersion: 'first-1', timeframe: '1h', day, from: day + 2 * DAY_MS } as const
-  const data = { ...about, auc: 0.49, races: 2_000, days: 14, rule: 1, ...change }
-  return {
-    stream: speechStream(data.modelVersion, data.timeframe),
-    event: newEvent(definition, { id: '0190a000-0000-7000-8000-0000000005be', data, meta: META }),
-  }
 }
 
 /** An event of the stream of its account. */

@@ -1,11 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import { SpeechRestored, SpeechWithdrawn } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import { fold, given, outcomeLabelled, speechFact } from '../given-events.fixture.ts'
-import { areaUnder, BINS, binOf, type SpeechRow, speech, speechKey, speechWindowDays } from './speech.ts'
+import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
+import {
+  areaUnder,
+  BINS,
+  binOf,
+  type SpeechRow,
+  speech,
+  speechKey,
+  speechWindowDays,
+  withdrawalAt,
+} from './speech.ts'
 
 const MODEL = 'barrier-6'
 /** Days of outcomes after which nothing stands for the days without any. */
@@ -37,8 +45,6 @@ function ended(
     },
   }
 }
-const speechEvent = (...about: Parameters<typeof speechFact>): ServiceEvent[] =>
-  given(speechFact(about[0], { modelVersion: MODEL, timeframe: '15m', ...about[1] }))
 
 /** A day of races; with skill above 0 the higher forecasts win, below it they lose. */
 const aDay = (day: number, skill: number, races = 120, change: Partial<Outcome> = {}): ServiceEvent[] =>
@@ -64,15 +70,15 @@ const EVEN = days(0, WHOLE, 0)
 
 describe('speech', () => {
   test('given skill, nothing is due, however long', () => {
-    expect(rowOf(...days(0, 200, 1))).toMatchObject({ due: null, running: 0, auc: expect.closeTo(0.62, 1) })
+    expect(rowOf(...days(0, 200, 1))).toMatchObject({ changes: [], running: 0, auc: expect.closeTo(0.62, 1) })
   })
 
   test('given too few races, a day says nothing, however bad it was', () => {
-    expect(rowOf(...days(0, 8, -1))).toMatchObject({ auc: null, races: 840, due: null, running: 0 })
+    expect(rowOf(...days(0, 8, -1))).toMatchObject({ auc: null, races: 840, changes: [], running: 0 })
     const oneSided = Array.from({ length: 30 }, (_, day) =>
       Array.from({ length: 99 }, () => ended(day, 'up', 0.4)),
     ).flat()
-    expect(rowOf(...oneSided)).toMatchObject({ auc: null, running: 0, due: null })
+    expect(rowOf(...oneSided)).toMatchObject({ auc: null, running: 0, changes: [] })
   })
 
   test('given few days, what the model scored outside of its fit stands for the others', () => {
@@ -82,47 +88,45 @@ describe('speech', () => {
     expect(auc).toBeCloseTo(0.1 * measured + 0.9 * 0.536, 6)
   })
 
-  test('given no skill, withdrawal is due behind the fourteenth day below .505', () => {
+  test('given no skill, calls are withdrawn after the fourteenth day below .505', () => {
     const bad = days(0, 80, -1)
     const first = bad.findIndex(
       (_, n) => n > 0 && n % 120 === 1 && (rowOf(...bad.slice(0, n)).auc ?? 1) < 0.505,
     )
     const day = Math.floor(first / 120) - 1
-    expect(rowOf(...bad.slice(0, (day + 14) * 120)).due).toBeNull()
-    const { due } = rowOf(...bad.slice(0, (day + 14) * 120 + 1))
-    expect(due).toMatchObject({ change: 'withdraw', day: (DAY_0 + day + 13) * DAY_MS, days: 14, rule: 3 })
-    expect(due?.auc).toBeLessThan(0.505)
+    expect(rowOf(...bad.slice(0, (day + 14) * 120)).changes).toEqual([])
+    const { changes, running } = rowOf(...bad.slice(0, (day + 14) * 120 + 1))
+    const decidedOn = (DAY_0 + day + 13) * DAY_MS
+    expect(changes).toEqual([
+      expect.objectContaining({
+        change: 'withdraw',
+        day: decidedOn,
+        from: decidedOn + 2 * DAY_MS,
+        days: 14,
+        rule: 3,
+      }),
+    ])
+    expect([running, (changes[0]?.auc ?? 1) < 0.505]).toEqual([0, true])
   })
 
-  test('given what is due, days that speak against it do not take it back', () => {
-    const { due } = rowOf(...days(0, 80, -1))
-    expect(due).toMatchObject({ change: 'withdraw' })
-    expect(rowOf(...days(0, 80, -1), ...days(80, 120, 1)).due).toEqual(due)
+  test('given a withdrawal, it applies from the second midnight on, until fourteen days at .515 or more', () => {
+    const { changes } = rowOf(...days(0, 80, -1))
+    expect(rowOf(...days(0, 80, -1), ...days(80, 90, 1)).changes).toEqual(changes)
+    const row = rowOf(...days(0, 80, -1), ...days(80, 300, 1))
+    expect(row.changes).toMatchObject([{ change: 'withdraw' }, { change: 'restore', days: 14 }])
+    const [withdrawn, restored] = row.changes
+    expect(restored?.auc).toBeGreaterThanOrEqual(0.515)
+    const at = [withdrawn?.from ?? 0, restored?.from ?? 0].flatMap((from) => [from - 1, from])
+    expect(at.map((close) => withdrawalAt(row, close)?.day)).toEqual([
+      undefined,
+      withdrawn?.day,
+      withdrawn?.day,
+      undefined,
+    ])
   })
 
-  test('given a withdrawal in the log, restoration is due behind fourteen days at .515 or more', () => {
-    const withdrawn = speechEvent(SpeechWithdrawn, { day: (DAY_0 + 60) * DAY_MS })
-    const before = [...days(0, 80, -1), ...withdrawn]
-    expect(rowOf(...before)).toMatchObject({
-      due: null,
-      running: 0,
-      withdrawn: { day: (DAY_0 + 60) * DAY_MS },
-    })
-    const after = rowOf(...before, ...days(80, 300, 1))
-    expect(after.due).toMatchObject({ change: 'restore', days: 14 })
-    expect(after.due?.auc).toBeGreaterThanOrEqual(0.515)
-    const restored = speechEvent(SpeechRestored, { day: after.due?.day ?? 0 })
-    expect(rowOf(...before, ...days(80, 300, 1), ...restored)).toMatchObject({
-      withdrawn: null,
-      due: null,
-      running: 0,
-    })
-  })
-
-  test('given a timeframe at which no calls are made, nothing is judged, and no withdrawal holds', () => {
-    const silent = days(0, 80, -1, 120, { timeframe: '4h' })
-    const withdrawal = speechEvent(SpeechWithdrawn, { timeframe: '4h' })
-    expect(fold(speech, [...silent, ...withdrawal])).toEqual({})
+  test('given a timeframe at which no calls are made, nothing is judged', () => {
+    expect(fold(speech, days(0, 80, -1, 120, { timeframe: '4h' }))).toEqual({})
   })
 
   test('given outcomes that foresaw nothing or were not decided, they do not count', () => {
@@ -137,7 +141,7 @@ describe('speech', () => {
 
   test('given another model, it begins anew', () => {
     const rows = fold(speech, [...EVEN, ended(WHOLE, 'up', 0.5, { modelVersion: 'second-1' })])
-    expect(rows[speechKey('second-1', '15m')]).toMatchObject({ running: 0, due: null, auc: null })
+    expect(rows[speechKey('second-1', '15m')]).toMatchObject({ running: 0, changes: [], auc: null })
   })
 
   test('keeps the days of its window and no others, also over a gap', () => {

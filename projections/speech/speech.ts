@@ -1,6 +1,5 @@
 import { CALLING_AUC } from '../../contracts/calling-timeframes.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import type { SpeechChange } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { Projection, Rows } from '../projection.ts'
@@ -35,10 +34,10 @@ export function areaUnder(
   return { auc: placed / (ups * downs), ups, downs }
 }
 
-/** Days running, of those that had outcomes, before speech is withdrawn or restored. */
-export const SPEECH_DAYS_RUNNING = 14
+/** Days running, of those that had outcomes, before calls are withdrawn or restored. */
+const SPEECH_DAYS_RUNNING = 14
 
-/** Version of the rule below, which events carry. */
+/** Version of the rule below. */
 const RULE = 3
 /** Below it a day speaks against calls; from `RESTORE` on for them. Between the two nothing changes back. */
 const WITHDRAW = 0.505
@@ -54,26 +53,47 @@ export const speechWindowDays = (timeframe: Timeframe): number =>
 const FEWEST_RACES = 1_000
 const FEWEST_OF_A_SIDE = 100
 
-/** A change of a model's speech that has to be recorded. */
-export type DueSpeech = Pick<SpeechChange, 'day' | 'auc' | 'races' | 'days' | 'rule'> &
-  JsonObject & { readonly change: 'withdraw' | 'restore' }
+/** A change takes effect at the second midnight after the day that decided it, so every process has folded it by then. */
+const LEAD_DAYS = 2
+/** A bar may be older than the newest change, not than several: a change takes two weeks. */
+const CHANGES = 4
 
-/** How a model does at a timeframe, and whether it speaks there. */
+/** Calls at a timeframe were withdrawn, or restored. */
+export interface SpeechChange extends JsonObject {
+  readonly change: 'withdraw' | 'restore'
+  readonly timeframe: Timeframe
+  /** Applies to bars that close from here on, Unix milliseconds of market time. */
+  readonly from: number
+  /** The newest UTC day whose outcomes count: its begin. */
+  readonly day: number
+  readonly auc: number
+  /** Outcomes that the AUC is of. */
+  readonly races: number
+  /** Consecutive days that asked for the change. */
+  readonly days: number
+  /** Version of the rule. */
+  readonly rule: number
+}
+
+/** The skill of a model at a timeframe, and whether it makes calls there. */
 export interface SpeechRow extends JsonObject {
   readonly modelVersion: string
   readonly timeframe: Timeframe
-  /** The change that holds now; null where calls were never withdrawn. */
-  readonly withdrawn: (SpeechChange & JsonObject) | null
-  readonly restored: (SpeechChange & JsonObject) | null
-  /** AUC of the newest day that is over; null when there are too few races. */
+  /** The newest changes, oldest first. */
+  readonly changes: readonly SpeechChange[]
+  /** AUC of the newest day that is over; null if there are too few races. */
   readonly auc: number | null
   readonly races: number
-  /** Days running that spoke for a change. */
+  /** Consecutive days that asked for a change. */
   readonly running: number
-  /** A due change stays due until it is in the log, regardless of the days after it. */
-  readonly due: DueSpeech | null
   /** Numbers of the days within the window that have outcomes, ascending; the last one is not over. */
   readonly days: readonly number[]
+}
+
+/** The withdrawal that applies to a bar, Unix milliseconds of its close; undefined if there is none. */
+export function withdrawalAt(row: SpeechRow | undefined, barClose: number): SpeechChange | undefined {
+  const newest = row?.changes.findLast(({ from }) => from <= barClose)
+  return newest?.change === 'withdraw' ? newest : undefined
 }
 
 /** Races of one day by forecast, won by the upper and by the lower barrier. */
@@ -92,28 +112,17 @@ const NO_RACES: readonly number[] = Array.from({ length: BINS }, () => 0)
 const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
 
 /**
- * Whether each model still tells up from down, judged day by day from its outcomes as the log has them. A day is over
- * with the first outcome of a later one; what is labelled late counts from the next judgement on. Withdrawals and
- * restorations follow from their events, due changes from the outcomes: every process that folds the same log finds the
- * same change due. At most 730 rows of two hundred numbers are kept of a model at a timeframe.
+ * Whether each model still has skill, judged day by day from its outcomes as the log has them, and the withdrawals that
+ * follow. A day is over with the first outcome of a later one; a late label counts from the next judgement on. Every
+ * process that folds the same log finds the same changes. A model at a timeframe has at most 730 rows of two hundred
+ * numbers.
  */
 export const speech: Projection<SpeechRow | DayRow> = {
   name: 'speech',
-  version: 3,
-  events: ['OutcomeLabelled', 'SpeechWithdrawn', 'SpeechRestored'],
+  version: 4,
+  events: ['OutcomeLabelled'],
   fold(rows, event) {
-    if (event.type === 'OutcomeLabelled') return takeOutcome(rows, event.data)
-    if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
-    if (!makesCalls(event.data)) return
-    const isWithdrawn = event.type === 'SpeechWithdrawn'
-    const before = rowOf(rows, event.data)
-    rows.put(speechKey(before.modelVersion, before.timeframe), {
-      ...before,
-      withdrawn: isWithdrawn ? event.data : null,
-      restored: isWithdrawn ? null : event.data,
-      running: 0,
-      due: null,
-    })
+    if (event.type === 'OutcomeLabelled') takeOutcome(rows, event.data)
   },
 }
 
@@ -130,12 +139,10 @@ const rowOf = (
   (rows.get(speechKey(modelVersion, timeframe)) as SpeechRow | undefined) ?? {
     modelVersion,
     timeframe,
-    withdrawn: null,
-    restored: null,
+    changes: [],
     auc: null,
     races: 0,
     running: 0,
-    due: null,
     days: [],
   }
 
@@ -188,10 +195,12 @@ function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   // For the days before the first outcome stands what the model scored outside of its fit.
   const share = Math.min(1, row.days.length / speechWindowDays(row.timeframe))
   const auc = share * measured + (1 - share) * (CALLING_AUC[row.timeframe] ?? measured)
-  const speaksForChange = row.withdrawn === null ? auc < WITHDRAW : auc >= RESTORE
-  const running = speaksForChange ? row.running + 1 : 0
-  const change = row.withdrawn === null ? 'withdraw' : 'restore'
+  const change = row.changes.at(-1)?.change === 'withdraw' ? 'restore' : 'withdraw'
+  const isAsked = change === 'withdraw' ? auc < WITHDRAW : auc >= RESTORE
+  const running = isAsked ? row.running + 1 : 0
+  if (running < SPEECH_DAYS_RUNNING) return { ...row, auc, races, running }
+  const from = (day + LEAD_DAYS) * DAY_MS
   const evidence = { day: day * DAY_MS, auc, races, days: running, rule: RULE }
-  const due = row.due ?? (running >= SPEECH_DAYS_RUNNING ? { change, ...evidence } : null)
-  return { ...row, auc, races, running, due }
+  const made = { change, timeframe: row.timeframe, from, ...evidence } as const
+  return { ...row, auc, races, running: 0, changes: [...row.changes, made].slice(-CHANGES) }
 }

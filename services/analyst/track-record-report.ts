@@ -208,7 +208,7 @@ export function speechRows(
     const row = rows.find((one) => one.timeframe === timeframe)
     const skill = timeframes[timeframe]
     const reason = skill.calls ? withdrawn(timeframe) : skill.reason
-    const since = (row?.withdrawn ?? row?.restored)?.from
+    const since = row?.changes.at(-1)?.from
     return {
       model_version: version,
       timeframe,

@@ -41,7 +41,7 @@ export async function openProcess(start: Start, output: NodeJS.WriteStream) {
   const platform = await openPlatform(start, counters.appended)
   const feed = await openFeed(start, platform)
   const projector = await openProjector(start, platform)
-  const speech = await openSpeech(start, platform, projector)
+  const speech = openSpeech(start, platform, projector)
   const address = { url: settings.PUBLIC_URL ?? '' }
   const publicUrl = (): string => address.url
   const marketNow = createMarketNow(settings, feed, projector)
@@ -76,10 +76,10 @@ export async function openProcess(start: Start, output: NodeJS.WriteStream) {
     listensAt(url: string | undefined) {
       address.url = url ?? address.url
     },
-    /** Settles, sends, signs and listens for engines, where this process does, until it drains. */
+    /** Settles, sends and signs, where this process does, until it drains. */
     async run(): Promise<void> {
       const { drainSignal } = shutdown
-      const parts = [payments, webhooks, transparencyLog, engine === undefined ? remote : undefined]
+      const parts = [payments, webhooks, transparencyLog]
       await Promise.all(parts.flatMap((part) => part?.run(drainSignal) ?? []))
     },
   }

@@ -76,7 +76,7 @@ async function startProcess(start: Start, output: NodeJS.WriteStream): Promise<R
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   const { stop } = shutdown
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined), stop }
-  serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: shutdown.drainSignal })
+  serveTools(platform.bus, engine.toolHandler, shutdown.drainSignal)
   return { url, failure, marketEnd: followMarket(process, engine, url), stop }
 }
 

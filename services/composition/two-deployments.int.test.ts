@@ -58,11 +58,11 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
     })
     const request = { coin: 'BTC', timeframe: '1h' }
     const ask = ({ bus }: Platform) => remoteHandlerOver(bus).answer('get_trade_call', request)
-    serveTools(production.bus, handlerOf('production'), { name: 'production', signal })
+    serveTools(production.bus, handlerOf('production'), signal)
     // Its own question comes after its offer to answer, on one connection.
     await expect(ask(production)).rejects.toThrow()
     await expect(ask(staging)).rejects.toMatchObject({ code: 'engine_unavailable' })
-    serveTools(staging.bus, handlerOf('staging'), { name: 'staging', signal })
+    serveTools(staging.bus, handlerOf('staging'), signal)
     for (let tries = 0; tries < 10; tries++) await expect(ask(staging)).rejects.toThrow()
     expect(asked).toEqual(['production', ...Array.from({ length: 10 }, () => 'staging')])
   })

@@ -12,9 +12,6 @@ export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder } from './recording/recorder.ts'
 export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
-export { keepSpeech } from './speech/keep-speech.ts'
-export { withdrawalReason } from './speech/silenced.ts'
-export { createStandingOrders } from './speech/standing-orders.ts'
 export type { NewestVerdicts } from './tool-handler/newest-answers.ts'
 export {
   createRemoteToolHandler,
@@ -22,3 +19,4 @@ export {
 } from './tool-handler/remote-tool-handler.ts'
 export { createToolHandler, type LocalToolHandler, type ToolHandler } from './tool-handler/tool-handler.ts'
 export { createUniverseManager, recordedUniverse } from './tool-handler/universe-manager.ts'
+export { withdrawalReason } from './withdrawal-reason.ts'

@@ -1,5 +1,5 @@
 import { seriesName } from '../../../contracts/series.ts'
-import { keepSpeech, labelUnfollowed } from '../../engine/index.ts'
+import { labelUnfollowed } from '../../engine/index.ts'
 import type { EngineDeps, EngineParts } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
@@ -25,11 +25,7 @@ export function startEngineJobs(deps: EngineDeps, parts: EngineParts): Promise<u
   }
 
   const jobs = [keepDoing('labelling verdicts not followed any more', () => labelOthers(deps, parts))]
-  if (hasPresent) {
-    jobs.push(keepDoing('ranking coins', () => universes.run(watchList.exchanges, signal)))
-    // A market that is replayed at full speed is over before anybody could obey.
-    jobs.push(keepDoing('watching the scores of the model', () => watchSpeech(deps, parts)))
-  }
+  if (hasPresent) jobs.push(keepDoing('ranking coins', () => universes.run(watchList.exchanges, signal)))
   // Nothing has to be stopped when a lease ends: work under way is appended, or finds its fact in the log already.
   const nothing = async (): Promise<void> => undefined
   if (leases !== undefined) jobs.push(leases.run({ gained: nothing, lost: nothing }, signal))
@@ -60,19 +56,3 @@ async function labelOthers(
       ),
   })
 }
-
-const watchSpeech = (
-  { platform: { store, idOf }, speech, signal, log }: EngineDeps,
-  { leases, sleep }: EngineParts,
-): Promise<void> =>
-  keepSpeech({
-    store,
-    idOf,
-    rows: () => speech.rows(),
-    // Of the processes that share the log, the one that records the first exchange decides.
-    mayDecide: () => leases === undefined || leases.held().some(({ shard }) => shard === 0),
-    now: () => performance.now(),
-    sleep,
-    signal,
-    onFailure: (error) => log.warn({ err: error }, 'a suspension of calls waits for the event store'),
-  })

@@ -35,7 +35,10 @@ export function createEngineRole(deps: EngineDeps) {
   const parts = openEngineParts(deps)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
   const runs = createEngineRuns(deps, parts, {
-    announceModel: () => announcer.announceModel(deps.speech.file),
+    async announceModel() {
+      await deps.speech.caughtUp(signal)
+      await announcer.announceModel(deps.speech.file)
+    },
     awaited: () => toolHandler.awaited(),
   })
   const toolHandler: LocalToolHandler = openToolHandler(deps, parts, runs)

@@ -37,20 +37,16 @@ export function openRemoteEngines({
   })
   return {
     ...handler,
-    health(): Component[] {
-      const { answering, silent } = handler.health()
-      const some = `${answering} engines answer`
-      if (answering > 0)
-        return [
-          optionalComponent(
-            'engines',
-            silent > 0 ? `${some}, ${silent} are silent and get no calls` : undefined,
-            some,
-          ),
-        ]
-      const problem =
-        'no engine answers: calls are answered from the newest verdicts until the next bar closes'
-      return [optionalComponent('engines', problem, some)]
+    health: (): Component[] => {
+      const problem = handler.problem()
+      const detail = 'calls are answered from the newest verdicts until the next bar closes'
+      return [
+        optionalComponent(
+          'engines',
+          problem && `no engine answered the last call: ${problem}; ${detail}`,
+          'ok',
+        ),
+      ]
     },
   }
 }

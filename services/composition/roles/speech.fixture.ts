@@ -5,6 +5,7 @@ import type { OpenedSpeech } from './speech.ts'
 export const FREE_SPEECH: OpenedSpeech = {
   model: loadModel(),
   file: modelFile(),
+  caughtUp: async () => undefined,
   rows: () => [],
   withdrawn: () => undefined,
   note: () => '',

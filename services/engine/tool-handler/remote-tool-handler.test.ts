@@ -6,7 +6,6 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
 import { loadModel } from '../model/verdict-model.ts'
@@ -27,7 +26,7 @@ afterEach(() => {
 function bothWays(): { local: ToolHandler; remote: ToolHandler } {
   const { toolHandler, board } = setUpToolHandler()
   putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
-  serveTools(bus, toolHandler, { name: 'one', signal: serving.signal })
+  serveTools(bus, toolHandler, serving.signal)
   return { local: toolHandler, remote: remoteHandlerOver(bus) }
 }
 
@@ -70,7 +69,7 @@ describe('a tool handler in another process', () => {
 
   test('a fault of the engine is not told in detail, but reported there', async () => {
     const failing: ToolHandler = { answer: () => Promise.reject(new TypeError('a bug')) }
-    serveTools(bus, failing, { name: 'one', signal: serving.signal })
+    serveTools(bus, failing, serving.signal)
     const before = faults.length
     const refusal = await refusalOf(remoteHandlerOver(bus).answer('get_trade_call', { coin: 'BTC' }))
     expect(refusal.code).toBe('internal_error')
@@ -106,112 +105,45 @@ describe('a tool handler in another process', () => {
 })
 
 describe('several engines', () => {
-  /** A bus of its own, a clock that sleepers wake by, and engines that answer, stand still or are stopping. */
-  function world() {
-    const ending = new AbortController()
-    const own = createInProcessBus({ report: (fault) => void faults.push(fault) })
-    const time = createFakeClock(0)
-    const asked: Record<string, number> = {}
-    const states: Record<string, 'well' | 'frozen' | 'stopping'> = {}
+  type Answer = () => Promise<{ call: string }>
+  const well: Answer = async () => ({ call: 'SELL' })
+  const frozen: Answer = () => new Promise(() => undefined)
+  const failing =
+    (code: 'bus_unavailable' | 'shutting_down' | 'unknown_coin'): Answer =>
+    () =>
+      Promise.reject(new ServiceError(code))
+
+  /** A handler over engines that are asked one after the other. */
+  function over(...engines: Answer[]) {
+    const left = [...engines]
     const wire: Pick<Bus, 'request'> = {
-      // What a process says that stands still never comes; whoever asks gives up when the time is over.
-      request: (subject, body, options) =>
-        Promise.race([
-          own.request(subject, body, options),
-          time.sleep(options.timeoutMs, ending.signal).then(() => {
-            throw new ServiceError('bus_unavailable', { message: 'no answer' })
-          }),
-        ]),
+      request: () => (left.shift() ?? failing('bus_unavailable'))(),
     }
-    for (const name of ['one', 'two']) {
-      const { toolHandler, board } = setUpToolHandler()
-      putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
-      states[name] = 'well'
-      asked[name] = 0
-      const unlessFrozen =
-        (serve: Bus['serve']): Bus['serve'] =>
-        (subject, handler, options) =>
-          serve(
-            subject,
-            (body) => (states[name] === 'frozen' ? new Promise(() => undefined) : handler(body)),
-            options,
-          )
-      const facing: ToolHandler = {
-        answer: (...request) => {
-          asked[name] = (asked[name] ?? 0) + 1
-          if (states[name] === 'stopping') throw new ServiceError('shutting_down')
-          return toolHandler.answer(...request)
-        },
-      }
-      serveTools({ ...own, serve: unlessFrozen((...given) => own.serve(...given)) }, facing, {
-        name,
-        signal: ending.signal,
-      })
-    }
-    const remote = remoteHandlerOver(wire, { elapsed: time.elapsed, sleep: time.sleep })
-    const looking = remote.run(ending.signal)
-    return {
-      time,
-      asked,
-      states,
-      remote,
-      call: () => remote.answer('get_trade_call', { coin: 'BTC' }),
-      stop: async () => {
-        ending.abort()
-        await time.pass(20_000, 5_000)
-        await looking
-      },
-    }
+    const remote = remoteHandlerOver(wire, { sleep: async () => undefined })
+    const ask = () => remote.answer('get_trade_call', { coin: 'BTC' })
+    return { remote, ask, asked: () => engines.length - left.length }
   }
 
-  test('share the calls between them', async () => {
-    const { asked, call, time, remote, stop } = world()
-    await time.pass(3_000)
-    expect(remote.health()).toEqual({ answering: 2, silent: 0 })
-    for (let n = 0; n < 20; n++) await call()
-    expect(asked).toEqual({ one: 10, two: 10 })
-    await stop()
+  test.each([
+    ['answers', [well, well], 1],
+    ['is silent', [frozen, well], 2],
+    ['is stopping', [failing('shutting_down'), well], 2],
+  ])('one that %s leaves the call answered', async (_how, engines, asked) => {
+    const world = over(...(engines as Answer[]))
+    expect(await world.ask()).toEqual({ call: 'SELL' })
+    expect([world.asked() >= Number(asked), world.remote.problem()]).toEqual([true, undefined])
   })
 
-  test('one that stands still costs the first call half a second, and gets none of the others', async () => {
-    const { states, asked, call, time, remote, stop } = world()
-    await time.pass(3_000)
-    states['one'] = 'frozen'
-    const first = [call(), call()]
-    await time.pass(600, 100)
-    expect(await Promise.all(first)).toMatchObject([{ call: 'SELL' }, { call: 'SELL' }])
-    const before = asked['two'] ?? 0
-    for (let n = 0; n < 20; n++) await call()
-    expect(asked['two']).toBe(before + 20)
-    await time.pass(3_000)
-    expect(remote.health()).toEqual({ answering: 1, silent: 1 })
-    states['one'] = 'well'
-    await time.pass(5_000)
-    expect(remote.health()).toEqual({ answering: 2, silent: 0 })
-    await stop()
+  test('that are all silent or stopping refuse the call, and say so to the operator until one answers', async () => {
+    const { ask, remote } = over(failing('shutting_down'), failing('bus_unavailable'), well)
+    expect(await refusalOf(ask())).toMatchObject({ code: 'engine_unavailable' })
+    expect(remote.problem()).toBeDefined()
+    await ask()
+    expect(remote.problem()).toBeUndefined()
   })
 
-  test('that one of them is stopping is nothing that a caller hears of', async () => {
-    const { states, asked, call, time, stop } = world()
-    await time.pass(3_000)
-    states['one'] = 'stopping'
-    for (let n = 0; n < 10; n++) expect(await call()).toMatchObject({ call: 'SELL' })
-    expect(asked['one']).toBeGreaterThan(0)
-    states['two'] = 'stopping'
-    expect(await refusalOf(call())).toMatchObject({ code: 'engine_unavailable' })
-    await stop()
-  })
-
-  test('where all of them stand still, a call is refused within two seconds', async () => {
-    const { states, call, time, remote, stop } = world()
-    await time.pass(3_000)
-    Object.assign(states, { one: 'frozen', two: 'frozen' })
-    await time.pass(5_000)
-    expect(remote.health()).toEqual({ answering: 0, silent: 2 })
-    const refusal = refusalOf(call())
-    await time.pass(2_000, 100)
-    expect(await refusal).toMatchObject({ code: 'engine_unavailable' })
-    await stop()
+  test('a refusal of one is the answer', async () => {
+    expect(await refusalOf(over(failing('unknown_coin'), well).ask())).toMatchObject({ code: 'unknown_coin' })
   })
 })
 

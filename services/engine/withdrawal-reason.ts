@@ -1,6 +1,5 @@
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { SpeechChange } from '../../../contracts/model-events.ts'
-import { speechWindowDays } from '../../../projections/index.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import { type SpeechChange, speechWindowDays } from '../../projections/index.ts'
 
 /** Why no call is made at a timeframe for now; continues "HOLD, because" and "No call is made at 1h:". */
 export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange): string =>
