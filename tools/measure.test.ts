@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 73_005,
-  testLines: 82_781,
+  productLines: 72_509,
+  testLines: 82_517,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
