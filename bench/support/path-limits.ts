@@ -47,7 +47,7 @@ export const PATHS: readonly Path[] = [
     row: ['payments', 'paid calls, 64 connections', 'paid call, claim durable'],
     parts: {
       'bare POST': ['payments', 'paid calls, 64 connections', POST],
-      signature: ['signatures', 'one core', 'fixed struct and libsecp256k1'],
+      signature: ['signatures', 'one core', 'hash by viem, libsecp256k1'],
       append: APPEND,
     },
   },

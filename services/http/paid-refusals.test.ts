@@ -4,9 +4,6 @@ import { BASE } from '../../contracts/chain.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import type { Authorization } from '../payments/recovery/recover-signer.ts'
-import { signingDomain } from '../payments/recovery/signing-domains.ts'
-import { AUTHORIZATION_TYPES } from '../payments/recovery/viem-recovery.ts'
 import {
   anAuthorization,
   encoded,
@@ -16,6 +13,11 @@ import {
   paymentV2,
   signAuthorization,
 } from '../payments/testing/sign-payment.ts'
+import {
+  AUTHORIZATION_TYPES,
+  type Authorization,
+  signingDomain,
+} from '../payments/verification/recover-signer.ts'
 import { PAY_TO, type PaidService, startPaidService } from './testing/paid-service.fixture.ts'
 import { sendBytes } from './testing/send-bytes.ts'
 

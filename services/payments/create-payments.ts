@@ -28,13 +28,12 @@ import type {
 import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
 import { receiptOf } from './receipt.ts'
-import type { RecoverSigner } from './recovery/recover-signer.ts'
-import { contractOf } from './recovery/signing-domains.ts'
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import { isServable } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
+import { contractOf, type RecoverSigner } from './verification/recover-signer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions extends Clock {
@@ -60,7 +59,8 @@ export interface PaymentsOptions extends Clock {
   readonly taking: readonly Rail[]
   /** X402_PAYER_CAP and X402_TOTAL_CAP, millionths of a USDC. */
   readonly caps: { readonly payer: bigint; readonly total: bigint }
-  readonly recovery: RecoverSigner
+  /** Undefined where nothing is offered. */
+  readonly recovery: RecoverSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -103,7 +103,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       return presented && { ...presented, proof: readProof(rawHeaders) }
     },
     async verify(presented, price) {
-      if (ours === undefined) throw notOfferingError()
+      if (ours === undefined || recovery === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
     find: (presented, accountId) => findClaim(parts, presented, accountId),

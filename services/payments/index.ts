@@ -12,9 +12,6 @@ export type {
   PresentedPayment,
   VerifiedPayment,
 } from './payments.ts'
-export { openRecovery } from './recovery/open-recovery.ts'
-export { createThreadedRecovery } from './recovery/threaded-recovery.ts'
-export { createViemRecovery } from './recovery/viem-recovery.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {
@@ -24,3 +21,4 @@ export {
 } from './settlement/settler.ts'
 export { isServable, type Payment } from './state/payment-state.ts'
 export { payments } from './state/payments.ts'
+export { openRecovery } from './verification/recover-signer.ts'

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import type { Authorization } from './recovery/recover-signer.ts'
 import type { Payment } from './state/payment-state.ts'
+import type { Authorization } from './verification/recover-signer.ts'
 
 /** The product of an offer. */
 export interface Offered {

@@ -1,6 +1,5 @@
 import type { Series } from '../../contracts/series.ts'
 import { openRecovery } from '../../services/payments/index.ts'
-import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
 import {
   anAuthorization,
   encoded,
@@ -10,6 +9,7 @@ import {
   signAuthorization,
   signInOf,
 } from '../../services/payments/testing/sign-payment.ts'
+import type { RecoverSigner } from '../../services/payments/verification/recover-signer.ts'
 import { createRandom, type Random } from '../cluster/random.ts'
 import type { DeliverySeen } from '../cluster/records.ts'
 import { auditAtEnd, auditNow, type Evidence, unfinished } from './audit.ts'

@@ -1,4 +1,4 @@
-import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
+import type { RecoverSigner } from '../../services/payments/verification/recover-signer.ts'
 import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'
 import { createMemoryCache } from '../../services/runtime/cache/memory-cache.ts'
 import type { Random } from '../cluster/random.ts'

@@ -16,7 +16,6 @@ import {
   createSettler,
   type PaymentAdmin,
 } from '../../payments/index.ts'
-import { openRecovery } from '../../payments/recovery/open-recovery.ts'
 import type { Facilitator } from '../../payments/settlement/facilitator.ts'
 import { payments as paymentsProjection } from '../../payments/state/payments.ts'
 import {
@@ -28,6 +27,7 @@ import {
   paymentV1,
   signAuthorization,
 } from '../../payments/testing/sign-payment.ts'
+import { openRecovery } from '../../payments/verification/recover-signer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { createPaidCalls, type PaidCalls, type PaidTier } from '../../tool-calls/index.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'

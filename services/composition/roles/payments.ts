@@ -10,8 +10,6 @@ import {
   createPaymentIndex,
   createPayments,
   createSettler,
-  createThreadedRecovery,
-  createViemRecovery,
   type Facilitator,
   openNode,
   openRecovery,
@@ -46,10 +44,7 @@ export async function openPayments(parts: CallerParts) {
     index,
     caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
     // A start without payments loads no binary for them.
-    recovery:
-      rails.payTo === undefined
-        ? createViemRecovery()
-        : await openRecovery({ report, createFast: createThreadedRecovery }),
+    recovery: rails.payTo === undefined ? undefined : await openRecovery({ report }),
     elapsed: () => performance.now(),
   })
   shutdown.onClose(() => payments.close())

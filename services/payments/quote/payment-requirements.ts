@@ -1,7 +1,6 @@
 import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
-import { checksummed } from '../recovery/keccak.ts'
 
 export const MIME_TYPE = 'application/json'
 
@@ -29,7 +28,7 @@ export const requirementsV1 = (
   resource: url,
   description,
   mimeType: MIME_TYPE,
-  payTo: checksummed(payTo),
+  payTo,
   maxTimeoutSeconds: LIMITS.paymentValidityS,
   asset: usdc,
   extra: { ...domain },
@@ -45,7 +44,7 @@ export const requirementsV2 = (
   network,
   amount: String(price),
   asset: usdc,
-  payTo: checksummed(payTo),
+  payTo,
   maxTimeoutSeconds: rail === 'gateway' ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
   extra:
     rail === 'gateway' && gateway !== undefined

@@ -3,7 +3,6 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { PaymentRequiredV2Schema, PaymentRequirementsV1Schema } from '@x402/core/schemas'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment as wrapV2, x402Client } from '@x402/fetch'
-import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { PaymentRequirementsSchema } from 'x402/types'
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
@@ -14,8 +13,8 @@ import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Offered, VerifiedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
 import { receiptOf } from '../receipt.ts'
-import { openRecovery } from '../recovery/open-recovery.ts'
 import { PAY_TO, payerNumber } from '../testing/sign-payment.ts'
+import { openRecovery } from '../verification/recover-signer.ts'
 import { verifyPayment } from '../verification/verify-payment.ts'
 import { makeQuote, NOT_CONFIGURED } from './quote.ts'
 
@@ -45,7 +44,7 @@ describe('a quote', () => {
       resource: offered.url,
       description: offered.description,
       mimeType: 'application/json',
-      payTo: getAddress(PAY_TO),
+      payTo: PAY_TO,
       maxTimeoutSeconds: 300,
       asset: BASE.usdc,
       extra: { name: 'USD Coin', version: '2' },
@@ -59,13 +58,13 @@ describe('a quote', () => {
     expect(required.accepts).toEqual([
       {
         ...common,
-        payTo: getAddress(PAY_TO),
+        payTo: PAY_TO,
         maxTimeoutSeconds: 300,
         extra: { name: 'USD Coin', version: '2' },
       },
       {
         ...common,
-        payTo: getAddress(PAY_TO),
+        payTo: PAY_TO,
         maxTimeoutSeconds: 604_900,
         extra: { name: 'GatewayWalletBatched', version: '1', verifyingContract: BASE.gateway },
       },

@@ -2,7 +2,6 @@ import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from '../quote/payment-requirements.ts'
-import { checksummed } from '../recovery/keccak.ts'
 
 /** A payment as facilitators need it, claimed or about to be. */
 export interface ForwardedPayment {
@@ -48,8 +47,8 @@ function payloadOf(
   const payload = {
     signature: claim.signature,
     authorization: {
-      from: checksummed(claim.payer),
-      to: checksummed(claim.payTo),
+      from: claim.payer,
+      to: claim.payTo,
       value: String(claim.value),
       validAfter: String(claim.validAfter),
       validBefore: String(claim.validBefore),

@@ -1,9 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { BASE, type PaymentChain } from '../../../contracts/chain.ts'
-import type { Authorization } from '../recovery/recover-signer.ts'
-import { signingDomain } from '../recovery/signing-domains.ts'
-import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
+import { AUTHORIZATION_TYPES, type Authorization, signingDomain } from '../verification/recover-signer.ts'
 
 /** Whom payments of tests are for. */
 export const PAY_TO = '0x2222222222222222222222222222222222222222'

@@ -2,9 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import type { PresentedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
-import { openRecovery } from '../recovery/open-recovery.ts'
-import type { Authorization, RecoverSigner } from '../recovery/recover-signer.ts'
-import { contractOf } from '../recovery/signing-domains.ts'
 import {
   anAuthorization,
   encoded,
@@ -16,6 +13,7 @@ import {
   paymentV2,
   signAuthorization,
 } from '../testing/sign-payment.ts'
+import { type Authorization, contractOf, openRecovery, type RecoverSigner } from './recover-signer.ts'
 import { requireValidity, verifyPayment } from './verify-payment.ts'
 
 const payer = payerNumber(5)
@@ -23,16 +21,13 @@ const real = await openRecovery({ report: () => expect.unreachable('the fast way
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** Counts what costs something. */
-function counting(): RecoverSigner & { readonly count: () => number } {
+function counting() {
   let recoveries = 0
-  return {
-    name: 'native',
-    count: () => recoveries,
-    recover(authorization, signature) {
-      recoveries += 1
-      return real.recover(authorization, signature)
-    },
+  const recover: RecoverSigner = (authorization, signature) => {
+    recoveries += 1
+    return real(authorization, signature)
   }
+  return { recover, count: () => recoveries }
 }
 
 async function presentedBy(
@@ -56,7 +51,7 @@ const WEEK = 604_800
 async function refusal(presented: PresentedPayment, price?: bigint): Promise<[string, number]> {
   const recovery = counting()
   try {
-    await verify(presented, price, recovery)
+    await verify(presented, price, recovery.recover)
   } catch (error) {
     const { code, details } = error as { code: string; details?: { reason?: string } }
     expect(code).toBe('payment_refused')
@@ -197,7 +192,9 @@ test('of ten thousand forged payments, each costs one recovery at most, and thos
     ]
     wrong.push({ ...forged, ...faults[number % 4] })
   }
-  const outcomes = await Promise.allSettled(wrong.map((payment) => verify(payment, 20_000n, recovery)))
+  const outcomes = await Promise.allSettled(
+    wrong.map((payment) => verify(payment, 20_000n, recovery.recover)),
+  )
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10_000)
   expect(recovery.count()).toBe(2_500)
 })

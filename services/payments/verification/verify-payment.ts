@@ -3,9 +3,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
 import type { PresentedPayment, VerifiedPayment } from '../payments.ts'
-import type { RecoverSigner } from '../recovery/recover-signer.ts'
-import { contractOf } from '../recovery/signing-domains.ts'
 import { paymentRefusedError, shown } from '../refusal.ts'
+import { contractOf, type RecoverSigner } from './recover-signer.ts'
 
 export interface VerifyPaymentOptions {
   /** Whom payments are for, in lower case. */
@@ -35,7 +34,7 @@ export async function verifyPayment(
   requirePrice(presented, price)
   const fault = signatureFault(presented.signature)
   if (fault !== undefined) throw invalidSignatureError(`The signature cannot be used: ${fault}.`)
-  const signer = await recovery.recover(presented, presented.signature)
+  const signer = await recovery(presented, presented.signature)
   if (signer !== presented.payer) {
     throw invalidSignatureError(
       `The authorization is from ${presented.payer}, and was signed by ${signer ?? 'nobody'} or over something else.`,

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
 import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
-import { signingDomain } from '../../recovery/signing-domains.ts'
-import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
+import { AUTHORIZATION_TYPES, signingDomain } from '../../verification/recover-signer.ts'
 import { cancelAbi } from './test-chain.ts'
 
 export interface AuthorizationTerms {
