@@ -148,7 +148,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'verdict-{exchange}.{coin}.{timeframe}': null,
   'outcome-{exchange}.{coin}.{timeframe}': null,
   'model-{version}': null,
-  'speech-{model}.{timeframe}': null,
   'monitored-{exchange}': null,
   'scan-{exchange}.universe': null,
   'scan-{exchange}.{timeframe}': null,
