@@ -1,25 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { buildConnector, Client, Pool } from 'undici'
-import { createEgressGuard } from '../services/webhooks/sending/egress-guard.ts'
-import { createGuardedConnector } from '../services/webhooks/sending/guarded-connector.ts'
+import { Pool } from 'undici'
 import type { ResolveName } from '../services/webhooks/sending/resolve-name.ts'
 import { createSign } from '../services/webhooks/sending/sign.ts'
 import { TEST_CERTIFICATE } from '../services/webhooks/sending/testing/test-certificate.fixture.ts'
 import { createSecret } from '../services/webhooks/subscriptions/subscription-secrets.ts'
-import { type Candidate, cpuTimed, measure, print, quantile, report } from './support/measure.ts'
+import { type Candidate, measure, print, quantile, report } from './support/measure.ts'
 import { startReceiver } from './support/receivers.ts'
 import { openWebhookWorld } from './support/webhook-world.ts'
 
 /**
  * Webhooks over TLS 1.3, each endpoint at a host of its own. On kept connections: deliveries with durable attempts,
  * beside the raw client, each after as many that are not counted: a round has a store of its own, whose thread begins
- * with code that was never compiled, which happens to a service once, at its start. On new ones: the sender's processor
- * time for one, beside the client's own connector, which makes a context for each and keeps sessions as long as no
- * garbage is collected; and how long one signal takes to so many endpoints that have no connection, beside the same
- * without TLS.
+ * with code that was never compiled, which happens to a service once, at its start. On new ones: how long one signal
+ * takes to so many endpoints that have no connection, beside the same without TLS.
  *
  * The certificate is signed by itself: a chain of authorities makes handshakes in whole dearer, and resumed ones not.
  *
@@ -29,7 +24,6 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000)
 const COLD_ENDPOINTS = Number(process.env.BENCH_SUBSCRIPTIONS ?? 10_000)
 const ENDPOINTS = 100
-const COLD_HOSTS = 500
 const IN_FLIGHT = 64
 /** Signals that open the connections and warm up a round, before the clock runs. */
 const OPENING = Math.round(DELIVERIES / ENDPOINTS)
@@ -121,48 +115,6 @@ for (const [name, shares] of receiving) {
   )
   print(`  the receiver took ${(share * 100).toFixed(0)} % of a processor for: ${name}`)
 }
-
-/** One request to each host over a connection of its own, by the processor time of this process. */
-function newConnections(name: string, connector: buildConnector.connector): Candidate {
-  const hosts = Array.from(
-    { length: COLD_HOSTS },
-    (_, n) => new Client(hostOf(cold, n), { connect: connector, allowH2: false }),
-  )
-  const post = async (n: number): Promise<void> => {
-    const response = await hosts[n]?.request({ method: 'POST', path: '/cold', headers, body })
-    await response?.body.dump()
-  }
-  return {
-    name,
-    async round() {
-      let next = 0
-      const caller = async (): Promise<void> => {
-        while (next < COLD_HOSTS) await post(next++)
-      }
-      const milliseconds = await cpuTimed(async () => {
-        await Promise.all(Array.from({ length: IN_FLIGHT }, caller))
-      })
-      return { units: COLD_HOSTS, milliseconds }
-    },
-  }
-}
-const guard = createEgressGuard({ allowPrivate: true, ownHosts: [], resolve })
-const secure = buildConnector({ allowH2: false, rejectUnauthorized: true })
-const clients = newConnections("the client's own connector", (target, callback) => {
-  const socket = connect({ host: '127.0.0.1', port: Number(target.port), noDelay: true })
-  socket.once('error', (error) => callback(error, null))
-  socket.once('connect', () => secure({ ...target, httpSocket: socket }, callback))
-})
-const resumed = newConnections('one context, sessions kept', createGuardedConnector({ guard, now: Date.now }))
-const inWhole = newConnections('one context, handshakes in whole', createGuardedConnector({ guard }))
-report(
-  `a new connection over TLS for each delivery, ${COLD_HOSTS} hosts, processor time of the sender`,
-  'deliveries/s of a core',
-  await measure([clients, inWhole, resumed], ROUNDS),
-  clients.name,
-  // As often in the same time: at most .65 of the time.
-  { [resumed.name]: 1.54 },
-)
 
 /**
  * After a start, one signal to all endpoints, and a second one: none of them has a connection at the first, and of the

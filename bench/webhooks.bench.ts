@@ -134,7 +134,7 @@ report(
   measured,
   rawReady.name,
   {
-    [own.name]: 0.5,
+    [own.name]: 0.3,
   },
 )
 report('beside a sender that signs and records nothing', 'deliveries/s', measured, rawSigned.name)

@@ -441,8 +441,6 @@ export const LIMITS = {
   /** How long an idle connection is kept: where its receiver names no time, and at most where it names one. */
   webhookIdleMs: 90_000,
   webhookIdleMostMs: 600_000,
-  /** Bytes of TLS sessions that are kept, each for a day at most. */
-  webhookTlsSessionBytes: 33_554_432,
   /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 256,
   webhookAttemptsPerEndpoint: 4,

@@ -40,6 +40,7 @@ const MOST_UNRECORDED = 1_024
  */
 export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
   const groups = new Map<string, Group>()
+  const perHost = Math.min(most / 4, LIMITS.webhookConnectionsPerOrigin)
 
   function groupOf(name: string, share: number): Group {
     const known = groups.get(name)
@@ -68,7 +69,7 @@ export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
     /** Takes a slot; undefined where there is none: then the endpoint waits. */
     take(user: SlotUser): Slot | undefined {
       const sending = [groupOf('all', most), groupOf(`owner ${user.owner}`, most / 4)]
-      if (user.host !== undefined) sending.push(groupOf(`host ${user.host}`, most / 4))
+      if (user.host !== undefined) sending.push(groupOf(`host ${user.host}`, perHost))
       if (user.isSlow) sending.push(groupOf('slow', most / 2))
       const unrecorded = groupOf('unrecorded', MOST_UNRECORDED)
       const full = [...sending, unrecorded].find((group) => group.used >= group.most)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { answerText, keptText } from './exchange.ts'
+import { answerText, keptText } from './http-attempt.ts'
 
 test('text stays as it is, over the borders of chunks too', () => {
   const bytes = Buffer.from('{"ok":true,\n\t"wörds":"€ 🙂"}')

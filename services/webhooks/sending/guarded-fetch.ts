@@ -1,5 +1,5 @@
 import type { EgressGuard } from './egress-guard.ts'
-import { createGuardedConnector, type GuardedConnectorOptions, refusalIn } from './guarded-connector.ts'
+import { createGuardedAgent, type GuardedAgentOptions, refusalIn } from './guarded-agent.ts'
 import { loadUndici } from './load-undici.ts'
 
 /** A document of somebody else's, as it came. */
@@ -12,7 +12,7 @@ export interface GuardedDocument {
   readonly body: string
 }
 
-export interface GuardedFetchOptions extends Pick<GuardedConnectorOptions, 'authorities'> {
+export interface GuardedFetchOptions extends Pick<GuardedAgentOptions, 'authorities'> {
   readonly guard: EgressGuard
   readonly userAgent: string
 }
@@ -30,13 +30,11 @@ export function createGuardedFetch({ guard, userAgent, authorities }: GuardedFet
     { bytes, timeMs }: { readonly bytes: number; readonly timeMs: number },
   ): Promise<GuardedDocument> => {
     const { origin, path } = guard.check(url)
-    const { Agent, request } = loadUndici()
-    const connect = createGuardedConnector({ guard, connectMs: timeMs, authorities })
     // Of its own for each: nothing of one answer is left for the next.
-    const agent = new Agent({ connect, allowH2: false, connections: 1, pipelining: 0 })
+    const agent = createGuardedAgent({ guard, connectMs: timeMs, authorities, connectionsPerOrigin: 1 })
     const time = AbortSignal.timeout(timeMs)
     try {
-      const answer = await request(`${origin}${path}`, {
+      const answer = await loadUndici().request(`${origin}${path}`, {
         dispatcher: agent,
         signal: time,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent },

@@ -21,7 +21,7 @@ describe('an endpoint that takes its time', () => {
     })
     const sending = bench.senderOf().send(requestTo(server.port))
     await reached.promise
-    await bench.clock.advance(LIMITS.webhookAttemptMs - 251)
+    await bench.clock.advance(LIMITS.webhookAttemptMs - 1)
     expect(await Promise.race([sending, turn('under way')])).toBe('under way')
     await bench.clock.advance(1)
     const outcome = await sending
@@ -34,7 +34,7 @@ describe('an endpoint that takes its time', () => {
       kind: 'timed_out',
       status: undefined,
       retryAfterMs: undefined,
-      durationMs: LIMITS.webhookAttemptMs - 250,
+      durationMs: LIMITS.webhookAttemptMs,
       detail: 'no whole answer within 15 s',
     })
   })
@@ -89,7 +89,7 @@ describe('an endpoint that takes its time', () => {
     const sender = bench.senderOf({ resolve: () => new Promise(() => undefined) }, { connectMs: 100 })
     expect(await sender.send(requestTo(1, 'silent.example.com'))).toMatchObject({
       kind: 'connect_failed',
-      detail: 'no connection within 0.1 s',
+      detail: 'no connection in time',
     })
   })
 
@@ -195,34 +195,6 @@ describe('an endpoint that says too much', () => {
   ])('%s ends the attempt', async (_what, bytes) => {
     const server = await bench.answering(bytes)
     expect((await bench.senderOf().send(requestTo(server.port))).kind).toBe('broken_off')
-  })
-
-  test.each([
-    ['a reason without an end', 'HTTP/1.1 200 '],
-    ['a chunk that is described without an end', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3;x='],
-  ])('as %s is cut off long before its time', async (_what, head) => {
-    const started = Promise.withResolvers<ServerSide>()
-    const server = await bench.serve(async (side) => {
-      await side.request()
-      side.socket.write(head)
-      started.resolve(side)
-    })
-    const sending = bench.senderOf().send(requestTo(server.port))
-    const { socket } = await started.promise
-    /** More than what waits on the way, so that some of it was read. */
-    const push = () =>
-      new Promise<void>((resolve) => {
-        socket.write('x'.repeat(16_000_000), () => resolve())
-        socket.once('close', () => resolve())
-      })
-    for (let looks = 0; looks < 3; looks++) {
-      await push()
-      await bench.clock.advance(250)
-    }
-    const outcome = await sending
-    expect(outcome).toMatchObject({ kind: 'broken_off', status: undefined, durationMs: expect.any(Number) })
-    expect(outcome.durationMs).toBeLessThanOrEqual(750)
-    expect(outcome.detail).toContain('bytes that are no answer')
   })
 
   test('a second answer to one request is not taken for that of the next', async () => {

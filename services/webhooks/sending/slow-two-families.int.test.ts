@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, getDefaultAutoSelectFamilyAttemptTimeout, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { createGuardedConnector } from './guarded-connector.ts'
+import { createGuardedConnector } from './guarded-agent.ts'
 import type { NameAddress } from './resolve-name.ts'
 
 /** While it is stopped, its queue of connections is full: a first SYN is dropped, as on a long way, and the next taken. */

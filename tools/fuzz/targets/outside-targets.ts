@@ -13,7 +13,7 @@ import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
 import { retryAfterMs } from '../../../services/runtime/http/retry-after.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.fixture.ts'
 import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
-import { answerText, keptText } from '../../../services/webhooks/sending/exchange.ts'
+import { answerText, keptText } from '../../../services/webhooks/sending/http-attempt.ts'
 import type { Target } from '../target.ts'
 
 const textOf = (input: Buffer): string => input.toString('utf8')

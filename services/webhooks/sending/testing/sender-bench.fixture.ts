@@ -44,7 +44,14 @@ function createSenderBench(): SenderBench {
       const sender = createGuardedSender({
         guard: createEgressGuard({ allowPrivate: true, ownHosts: [], ...guard }),
         now: () => NOW,
-        clock,
+        elapsed: clock.now,
+        after(milliseconds, work) {
+          const stop = clock.every(milliseconds, () => {
+            stop()
+            work()
+          })
+          return stop
+        },
         ...options,
       })
       senders.push(sender)

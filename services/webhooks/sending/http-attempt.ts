@@ -2,11 +2,8 @@ import type { Dispatcher } from 'undici'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { retryAfterMs } from '../../runtime/http/retry-after.ts'
-import type { Timed } from './deadline-sweep.ts'
-import { refusalIn } from './guarded-connector.ts'
-import type { Lane, OriginPool } from './origin-pools.ts'
+import { refusalIn } from './guarded-agent.ts'
 import type { SendOutcome } from './sender.ts'
 
 /** Characters that terminals and logs act on; tabs and line breaks may stay. */
@@ -14,7 +11,7 @@ const CONTROLS = /[^\P{Cc}\t\n\r]/gu
 
 /**
  * The first bytes of an answer as text that can be stored and shown, at most `LIMITS.webhookResponseKeptBytes` as
- * UTF-8. What is no text shows as U+FFFD.
+ * UTF-8. Bytes that are no text show as U+FFFD.
  */
 export function answerText(chunks: readonly Uint8Array[]): string {
   if (chunks.length === 0) return ''
@@ -22,7 +19,7 @@ export function answerText(chunks: readonly Uint8Array[]): string {
   return keptText(new TextDecoder('utf-8').decode(Buffer.concat(chunks), { stream: true }))
 }
 
-/** A text cut to what is kept of an answer. */
+/** A text cut to the length that is kept of an answer. */
 export function keptText(text: string): string {
   const shown = text.toWellFormed().replaceAll(CONTROLS, '\uFFFD')
   // No character of UTF-16 takes more than three bytes as UTF-8.
@@ -34,17 +31,18 @@ export function keptText(text: string): string {
 }
 
 /** The outcome of a request, as far as the request itself can tell. */
-export type ExchangeOutcome = Omit<SendOutcome, 'durationMs'>
+export type HttpOutcome = Omit<SendOutcome, 'durationMs'>
 
-export interface ExchangeOptions extends Pick<Clock, 'now'> {
-  readonly startedAt: number
+export interface HttpAttemptOptions {
+  /** Unix milliseconds. */
+  readonly now: () => number
   /** Called once. */
-  readonly finished: (outcome: ExchangeOutcome) => void
-  readonly mayBegin?: (() => boolean) | undefined
-  /** Ends it once it is aborted. */
-  readonly signal: AbortSignal | undefined
-  readonly connections: OriginPool
-  readonly request: Dispatcher.DispatchOptions
+  readonly finished: (outcome: HttpOutcome) => void
+  readonly mayBegin: (() => boolean) | undefined
+  /** Gives the request to the client. */
+  readonly dispatch: (attempt: HttpAttempt) => void
+  /** Whether it went over a connection from before. */
+  readonly isOverKept: () => boolean
 }
 
 /** Answers like `103 Early Hints` in front of the real one. */
@@ -54,19 +52,13 @@ const INTERIM_ANSWERS = 16
 const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
 
 /**
- * One request and its answer, and the client's handler for it. It reports the outcome as soon as it is known; later
+ * One request and its answer, as the client's handler for it. It reports the outcome as soon as it is known; later
  * events of the endpoint or the client change nothing.
  */
-export class Exchange implements Timed, Dispatcher.DispatchHandler {
-  readonly startedAt: number
-  place = -1
-  readonly signal: AbortSignal | undefined
-  readonly #options: ExchangeOptions
+export class HttpAttempt implements Dispatcher.DispatchHandler {
+  readonly #options: HttpAttemptOptions
   #controller: Dispatcher.DispatchController | undefined
-  #lane: Lane | undefined
-  #tries = 0
-  /** How often its connection had been made when it was given to it. */
-  #connectsBefore = 0
+  #isRepeated = false
   #isSettled = false
   #isAnswering = false
   #interimAnswers = 0
@@ -76,21 +68,12 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   #keptBytes = 0
   readonly #kept: Uint8Array[] = []
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: HttpAttemptOptions) {
     this.#options = options
-    this.startedAt = options.startedAt
-    this.signal = options.signal
   }
 
-  get isOver(): boolean {
-    return this.#isSettled
-  }
-
-  begin(lane: Lane): void {
-    this.#lane = lane
-    this.#tries += 1
-    this.#connectsBefore = lane.connects
-    lane.client.dispatch(this.#options.request, this)
+  begin(): void {
+    this.#options.dispatch(this)
   }
 
   /** Ends it from outside: the request is not sent any more, or its connection is closed. */
@@ -100,12 +83,12 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error(detail))
   }
 
-  onRequestStart(started: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
     // The outcome is reported already, so it must not be sent; throwing takes it out and leaves the connection open.
     if (!this.#isSettled && this.#options.mayBegin?.() === false)
       this.#fail('aborted', 'it may not be sent any more')
     if (this.#isSettled) throw new Error('ended before it was sent')
-    this.#controller = started
+    this.#controller = controller
   }
 
   onResponseStarted(): void {
@@ -113,7 +96,7 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    current: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
@@ -122,17 +105,15 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
       this.#headers = headers
     } else if (++this.#interimAnswers > INTERIM_ANSWERS) {
       this.#fail('broken_off', `more than ${INTERIM_ANSWERS} interim answers`)
-      current.abort(new Error('too many interim answers'))
+      controller.abort(new Error('too many interim answers'))
     }
   }
 
-  onResponseData(current: Dispatcher.DispatchController, chunk: Uint8Array): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#readBytes += chunk.length
-    if (this.#keptBytes < LIMITS.webhookResponseKeptBytes) {
-      const piece = chunk.subarray(0, LIMITS.webhookResponseKeptBytes - this.#keptBytes)
-      this.#kept.push(piece)
-      this.#keptBytes += piece.length
-    }
+    const piece = chunk.subarray(0, LIMITS.webhookResponseKeptBytes - this.#keptBytes)
+    if (piece.length > 0) this.#kept.push(piece)
+    this.#keptBytes += piece.length
     assert(
       this.#keptBytes <= LIMITS.webhookResponseKeptBytes,
       'of an answer few bytes are kept',
@@ -140,30 +121,30 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
     )
     if (this.#readBytes <= LIMITS.webhookResponseBytes) return
     this.#answered()
-    current.abort(new Error('the rest of the answer is not read'))
+    controller.abort(new Error('the rest of the answer is not read'))
   }
 
   onResponseEnd(): void {
-    this.#answered()
-    if (this.#lane !== undefined) this.#options.connections.free(this.#lane)
+    // The client has its connection free a turn later: what follows at once would open another one.
+    queueMicrotask(() => setImmediate(() => this.#answered()))
   }
 
-  onResponseError(_current: Dispatcher.DispatchController | null, error: Error): void {
-    const lane = this.#lane
-    if (lane === undefined) return
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#isSettled) return
+    const { dispatch, isOverKept } = this.#options
     const refused = refusalIn(error)
-    // A connection from before was closed, with not a byte of an answer.
-    const isStale = this.#tries === 1 && lane.connects === this.#connectsBefore
+    if (refused !== undefined) return this.#fail('url_refused', refused.message)
+    if (this.#controller === undefined) return this.#fail('connect_failed', wordsOf(error))
+    // A connection from before was closed, with not a byte of an answer: it is sent once more.
     const isClosed = 'code' in error && CLOSED.includes(error.code)
-    const isSentAgain = !this.#isSettled && isStale && !this.#isAnswering && isClosed
-    if (refused !== undefined) this.#fail('url_refused', refused.message)
-    else if (this.#controller === undefined) this.#fail('connect_failed', wordsOf(error))
-    else if (!isSentAgain) this.#fail('broken_off', wordsOf(error))
+    if (this.#isRepeated || this.#isAnswering || !isClosed || !isOverKept())
+      return this.#fail('broken_off', wordsOf(error))
+    this.#isRepeated = true
     // The client is still at work on the fault.
-    queueMicrotask(() => (isSentAgain ? this.begin(lane) : this.#options.connections.free(lane)))
+    queueMicrotask(() => dispatch(this))
   }
 
-  #finish(outcome: ExchangeOutcome): void {
+  #finish(outcome: HttpOutcome): void {
     if (this.#isSettled) return
     this.#isSettled = true
     this.#options.finished(outcome)
@@ -178,12 +159,11 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   #answered(): void {
     const { 'content-encoding': encoding, 'retry-after': after } = this.#headers
     const isEncoded = encoding !== undefined && encoding !== 'identity'
-    const { now } = this.#options
     this.#finish({
       kind: 'answered',
       status: this.#status,
-      retryAfterMs: after ? retryAfterMs(after, now(), LIMITS.webhookRetryAfterMs) : undefined,
-      // What was packed is not unpacked: a few bytes can become millions.
+      retryAfterMs: after ? retryAfterMs(after, this.#options.now(), LIMITS.webhookRetryAfterMs) : undefined,
+      // Packed bodies are not unpacked: a few bytes can become millions.
       detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(this.#kept),
     })
   }
@@ -192,6 +172,7 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
 /** Several addresses of a name may each have failed in their own way. */
 function wordsOf(error: Error): string {
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ')
+  if ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') return 'no connection in time'
   if (isServiceError(error) || error.message !== '') return error.message
   return 'code' in error ? String(error.code) : error.name
 }
