@@ -167,15 +167,8 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
             return { state, revision: state.revision }
           },
           decide({ newest }) {
-            const missing = drafts.filter((one) => newest === undefined || one.barClose > newest.barClose)
-            const made: Fact[] = []
-            for (const draft of missing) {
-              const before = made.at(-1) ?? newest
-              const isNext = before === undefined || draft.barClose > before.barClose
-              assert(isNext, 'a bar of a series is recorded once, in the order of bars', draft.barClose)
-              made.push(factOf(series, draft, before))
-            }
-            return { events: eventsOf(made, newest), result: made }
+            const facts = factsAfter(newest, drafts, (draft, before) => factOf(series, draft, before))
+            return { events: eventsOf(facts, newest), result: facts }
           },
           unknown: UNKNOWN,
         },
@@ -205,4 +198,21 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     look: (series) => retrier.waitOut(() => readAgain(series)),
     release: (series) => void ends.delete(seriesName(series)),
   }
+}
+
+/** The facts of the drafts that are newer than the newest one, in the order of bars. */
+function factsAfter<Draft extends BarFact, Fact extends BarFact>(
+  newest: Fact | undefined,
+  drafts: readonly Draft[],
+  factOf: (draft: Draft, before: Fact | undefined) => Fact,
+): Fact[] {
+  const made: Fact[] = []
+  for (const draft of drafts) {
+    if (newest !== undefined && draft.barClose <= newest.barClose) continue
+    const before = made.at(-1) ?? newest
+    const isNext = before === undefined || draft.barClose > before.barClose
+    assert(isNext, 'a bar of a series is recorded once, in the order of bars', draft.barClose)
+    made.push(factOf(draft, before))
+  }
+  return made
 }
