@@ -1,4 +1,4 @@
-import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, MarketClockRun, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
@@ -7,8 +7,9 @@ import { ModelAnnounced, type ModelFile, MonitoringChanged } from '../../../cont
 import type { Series } from '../../../contracts/series.ts'
 import { MARKET_RUNS_STREAM, modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { executeCommand } from '../../log/command-handler.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createRetrier, type RetrierOptions } from './append-once.ts'
+import { createRetrier, type RetrierOptions, UNKNOWN } from './append-once.ts'
 
 export interface AnnouncerOptions extends RetrierOptions {
   readonly store: EventStore
@@ -26,15 +27,21 @@ export function createAnnouncer(options: AnnouncerOptions) {
 
   /** Appends unless the newest event of a stream says the same. */
   async function announce(stream: string, make: () => NewEvent, isSaid: (event: ServiceEvent) => boolean) {
-    await retrier.record(store, {
-      async load(): Promise<{ expected: Revision | 'no-stream'; newest?: ServiceEvent }> {
-        for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 }))
-          return { expected: recorded.revision, newest: decodeEvent(recorded) }
-        return { expected: 'no-stream' }
-      },
-      decide: ({ expected, newest }) =>
-        newest !== undefined && isSaid(newest) ? undefined : () => ({ stream, events: [make()], expected }),
-    })
+    await retrier.waitOut(() =>
+      executeCommand<ServiceEvent | undefined, undefined>(retrier.path(store), {
+        stream,
+        async load() {
+          for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 }))
+            return { state: decodeEvent(recorded), revision: recorded.revision }
+          return { state: undefined, revision: 'no-stream' }
+        },
+        decide: (newest) => ({
+          events: newest !== undefined && isSaid(newest) ? [] : [make()],
+          result: undefined,
+        }),
+        unknown: UNKNOWN,
+      }),
+    )
   }
 
   async function announceOne(exchange: Exchange, series: readonly Series[]): Promise<void> {

@@ -29,8 +29,6 @@ export interface Followed {
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
   refusedInARow: number
-  /** Bars directly after the last one that were refused because they close in the future, oldest first. */
-  early: Candle[]
   /** The error that ended it. It takes no more bars, and is closed once its work under way has ended. */
   fault: unknown
 }
@@ -72,19 +70,7 @@ export function createIntake(
     if (one.refusedInARow >= MOST_REFUSED_IN_A_ROW) throw refused
   }
 
-  /**
-   * Takes a bar, and before it the bars that were refused as future ones and did not come again: the clock was set
-   * back, and the feed gives no bar twice.
-   */
   function take(one: Followed, candle: Candle, { at, phase }: BarBatch): void {
-    const early = one.early
-    one.early = early.filter(({ openTime }) => openTime > candle.openTime)
-    for (const bar of early)
-      if (bar.openTime < candle.openTime) takeOne(one, bar, bar.openTime + one.barMs, phase)
-    takeOne(one, candle, at, phase)
-  }
-
-  function takeOne(one: Followed, candle: Candle, at: number, phase: BarBatch['phase']): void {
     try {
       push(options, one, candle, at)
       counts.bars += 1
@@ -127,23 +113,14 @@ function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, a
   const barClose = candle.openTime + one.barMs
   if (barClose !== at) throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
   const now = clock?.() ?? Number.POSITIVE_INFINITY
-  if (barClose > now + LIMITS.staleAfterMs) {
-    keepEarly(one, candle)
+  if (barClose > now + LIMITS.staleAfterMs)
     throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
-  }
   engine.push(one.opened, candle)
   assert(one.barClose === undefined || barClose > one.barClose, 'bars of a series rise in time', barClose)
   one.bars = one.opened.state.bars
   one.barClose = barClose
   one.refusedInARow = 0
   one.waiting.push(candle)
-}
-
-/** Only what goes on where the series stands: a bar of any other time to come is somebody's mistake. */
-function keepEarly(one: Followed, candle: Candle): void {
-  const last = one.early.at(-1)
-  const next = last === undefined ? one.barClose : last.openTime + one.barMs
-  if (candle.openTime === next && one.early.length < MOST_REFUSED_IN_A_ROW) one.early.push(candle)
 }
 
 const soundOnes = (all: Iterable<Followed>): Followed[] => [...all].filter(({ fault }) => fault === undefined)

@@ -206,7 +206,7 @@ describe('a verdict of whose race a bar has closed', () => {
       let hour = 1
       const store = failingAppends(
         inner,
-        Array.from({ length: 12 }, () => code),
+        Array.from({ length: 64 }, () => code),
       )
       const { recorder } = recorderOn(store, {
         sleep: async (ms) => void (hour += ms / 600),
@@ -261,8 +261,8 @@ describe('a store in trouble', () => {
     expect(seen[0]).toContain('full')
   })
 
-  test('a refusal that waiting cannot cure is thrown at once', async () => {
-    const store = failingAppends(openStore(), ['idempotency_conflict'])
+  test('a refusal that is repeated is thrown', async () => {
+    const store = failingAppends(openStore(), ['idempotency_conflict', 'idempotency_conflict'])
     await expect(recorderOn(store).record([draft(0)])).rejects.toMatchObject({
       code: 'idempotency_conflict',
     })

@@ -346,17 +346,6 @@ describe('what one series cannot digest is its own fault', () => {
     expect(counted('ETH')).toBe(6)
   })
 
-  test('a bar that was taken for one of the future, while the clock stood wrong, has its verdict once it is due', async () => {
-    const bars = (): BarBatch[] => Array.from({ length: 8 }, (_, minute) => batch(minute, 'live', [ETH]))
-    const undisturbed = await runWith(bars(), { series: [ETH] })
-    let looks = 0
-    const clock = () => (++looks === 6 ? T0 - 60 * MINUTE_MS : T0 + 8 * MINUTE_MS)
-    const { refused, counted, result } = await runWith(bars(), { series: [ETH], clock })
-    expect(refused).toEqual(['ETH misdated'])
-    expect(result.bars).toBe(8)
-    expect(counted('ETH')).toBe(undisturbed.counted('ETH'))
-  })
-
   test('a series that gets nothing but bars that are refused is closed', async () => {
     const engine = new SeriesEngine({ model: loadModel() })
     const bars = [5, 6, 7, 8].map((minute) => bad(minute, { low: -1 }))

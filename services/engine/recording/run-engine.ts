@@ -192,7 +192,6 @@ function openSeries(
       drafts: [],
       metrics: undefined,
       refusedInARow: 0,
-      early: [],
       fault: undefined,
     })
     board.put({ series, isLive: false, bars: 0, barClose: undefined, recorded: undefined })

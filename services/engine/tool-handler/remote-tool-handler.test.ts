@@ -121,17 +121,17 @@ describe('several engines', () => {
     }
     const remote = remoteHandlerOver(wire, { sleep: async () => undefined })
     const ask = () => remote.answer('get_trade_call', { coin: 'BTC' })
-    return { remote, ask, asked: () => engines.length - left.length }
+    return { remote, ask }
   }
 
   test.each([
-    ['answers', [well, well], 1],
-    ['is silent', [frozen, well], 2],
-    ['is stopping', [failing('shutting_down'), well], 2],
-  ])('one that %s leaves the call answered', async (_how, engines, asked) => {
-    const world = over(...engines)
+    ['answers', well],
+    ['is silent', frozen],
+    ['is stopping', failing('shutting_down')],
+  ])('one that %s leaves the call answered', async (_how, first) => {
+    const world = over(first, well)
     expect(await world.ask()).toEqual({ call: 'SELL' })
-    expect([world.asked() >= asked, world.remote.problem()]).toEqual([true, undefined])
+    expect(world.remote.problem()).toBeUndefined()
   })
 
   test('that are all silent or stopping refuse the call, and say so to the operator until one answers', async () => {
