@@ -3,9 +3,9 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 72_509,
-  testLines: 82_517,
-  longFunctions: 20,
+  productLines: 70_752,
+  testLines: 81_809,
+  longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
   privateWords: 0,
