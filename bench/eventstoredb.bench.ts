@@ -12,7 +12,7 @@ import { openEventStoreDbStore } from '../services/log/eventstoredb/eventstoredb
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { createMcpEdge, listen } from '../services/mcp/testing/mcp-edge.fixture.ts'
-import { payments } from '../services/payments/state/payments.ts'
+import { payments } from '../services/payments/payments-projection.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { subscriptionsReadModel } from '../services/webhooks/index.ts'

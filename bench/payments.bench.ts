@@ -14,7 +14,7 @@ import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { sampleAnswer } from '../services/mcp/testing/sample-answers.fixture.ts'
 import { createPaymentIndex, createPayments, openRecovery } from '../services/payments/index.ts'
-import { payments as paymentsProjection } from '../services/payments/state/payments.ts'
+import { payments as paymentsProjection } from '../services/payments/payments-projection.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { AUTHORIZATION_TYPES } from '../services/payments/verification/recover-signer.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
@@ -65,7 +65,6 @@ const CAP = 10n ** 15n
 const payments = createPayments({
   on: BASE,
   proofKey: Buffer.alloc(32, 9),
-  publicUrl: () => 'https://signals.example.com',
   store,
   index: createPaymentIndex(projector),
   chain: RICH_CHAIN,
@@ -80,7 +79,6 @@ const payments = createPayments({
   now: Date.now,
   elapsed: () => performance.now(),
   sleep,
-  report: (event, details) => print(`${event}: ${JSON.stringify(details)}`),
 })
 const { _service, ...answer }: JsonObject = sampleAnswer('get_trade_call')
 const address = { url: '' }

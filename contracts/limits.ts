@@ -316,24 +316,12 @@ export const LIMITS = {
   gatewayValidityMostS: 2_592_000,
   /** How long a request waits for a settlement that comes before its answer. */
   settlementWaitMs: 20_000,
-  /** How long after its claim a payment that is refused is tried again: a little longer than its request waits. */
-  settlementPatienceMs: 30_000,
-  /** Transactions in blocks that moved nothing for a payment, after which it is given up. */
-  settlementsMined: 2,
   /** Reasons why settling came to nothing that are recorded of one payment. */
   settlementReasons: 16,
   /** Seconds of block time after the end of an authorization before it is reported as unused: nodes may lag. */
   paymentExpiryGraceS: 60,
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
-  /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
-  paidLongAgoMs: 86_400_000,
-  /** Payers without money whose authorizations are looked for on the chain in a second, all together. */
-  poorPayerLooksPerS: 20,
-  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
-  givenUpLookMs: 60_000,
-  /** Authorizations that share one transaction. */
-  settlementBatch: 25,
   /** Wait before a settlement is tried again; it doubles from try to try, up to the longest. */
   settlementRetryMs: 1_000,
   settlementRetryMaxMs: 60_000,
@@ -342,20 +330,10 @@ export const LIMITS = {
   /** Blocks searched for logs in one request, and such requests of one search. */
   chainLogBlocks: 1_000,
   chainLogRanges: 200,
-  /** Wait for further payments that go into the same transaction. */
-  settlementGatherMs: 5,
-  /** How often a transaction that was sent is looked for, and how long before what became of it is unknown. */
-  settlementPollMs: 250,
-  settlementReceiptMs: 30_000,
-  /** How often blocks of settled payments are looked at until they are final, and those that may be undone at once. */
-  finalityPollMs: 5_000,
-  finalityBlocks: 64,
-  /** Most that settlements pay for a unit of gas, in wei; past it they wait. */
-  settlementGasWei: 5_000_000_000,
-  /** Settlements that the gas wallet should be able to pay for; with less an alarm is given. */
-  settlementGasReserve: 500,
-  /** Settlements that one facilitator is asked for at a time, and how much of its answer is read. */
-  facilitatorRequestsAtOnce: 8,
+  /** How long a transaction that a facilitator named is waited for before the facilitator is asked again. */
+  settlementPendingMs: 30_000,
+  /** Payments of one rail that are settled at a time, and how much of a facilitator's answer is read. */
+  settlementsAtOnce: 16,
   facilitatorAnswerBytes: 65_536,
   /** How long after the end of an authorization a facilitator may still tell what became of it. */
   facilitatorGraceMs: 60_000,
@@ -387,14 +365,6 @@ export const LIMITS = {
   paymentsRefusedMs: 60_000,
   /** Addresses whose refused payments one process counts. */
   paymentsRefusedAddresses: 20_000,
-  /** How long a payer's signature that asks for a lost answer is taken, and how far the payer's clock may be ahead. */
-  payerSignInMs: 300_000,
-  payerSignInAheadMs: 60_000,
-  /**
-   * How long a payment that is served first waits before it is handed over to the chain: until then nobody else knows its signature, so
-   * a client that lost the answer sends the same bytes again.
-   */
-  settlementRestMs: 3_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 

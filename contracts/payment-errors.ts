@@ -28,7 +28,7 @@ export const PAYMENT_ERRORS = defineErrors({
     message:
       'Everybody can read the signature of this payment on the chain by now, so it opens no answer by itself.',
     nextStep:
-      'Send the same request with the same payment and `Payment-Secret: …`, the `_service.payment.secret` of its first answer; or sign `details.sign_in` with the wallet that paid, and send it as SIGN-IN-WITH-X (docs/paying.md).',
+      'Send the same request with the same payment and `Payment-Secret: …`, the `_service.payment.secret` of its first answer (docs/paying.md).',
   },
   payment_pending: {
     status: 503,

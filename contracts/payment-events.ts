@@ -11,17 +11,15 @@ const block = z.int().nonnegative()
 export const RAILS = ['direct', 'gateway'] as const
 export type Rail = (typeof RAILS)[number]
 
-/** The party that settles a payment: our own wallet, an outside facilitator, or the payment gateway. */
-export const SETTLERS = ['own', 'facilitator', 'gateway'] as const
+/** The party that settles a payment: a facilitator, or the payment gateway. */
+const SETTLERS = ['facilitator', 'gateway'] as const
 export type SettlerKind = (typeof SETTLERS)[number]
 
 /** Why a claim never becomes money. */
-export const UNCOLLECTABLE_REASONS = [
+const UNCOLLECTABLE_REASONS = [
   'cancelled',
   'expired',
   'insufficient_funds',
-  'blacklisted',
-  'contract_account',
   'refused',
   /** Its caller has gone before anything was sent for it. */
   'abandoned',
@@ -76,8 +74,7 @@ export const SettlementRequested = defineEvent({
 export const SettlementBroadcast = defineEvent({
   type: 'SettlementBroadcast',
   stream,
-  summary:
-    'A transaction that uses the authorization was signed and is being sent; recorded before it is sent.',
+  summary: 'The facilitator has named the transaction that uses the authorization.',
   data: z.object({ paymentId, attempt, transaction: bytes32Schema }),
 })
 
@@ -104,7 +101,7 @@ export const SettlementConfirmed = defineEvent({
     paymentId,
     /** Hash of the transaction; on the gateway rail the gateway's own name for the transfer. */
     transaction: z.string().min(1).max(128),
-    /** Null on the gateway rail, and where a facilitator did not say and no node is configured. */
+    /** Null on the gateway rail. */
     blockNumber: block.nullable(),
     blockHash: bytes32Schema.nullable(),
     /** `other`: somebody else sent the authorization to the chain; the money came to us all the same. */

@@ -10,7 +10,7 @@ import { LOG_KEYS_STREAM } from '../contracts/streams.ts'
 import { SubscriptionCreated } from '../contracts/subscription-events.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
-import { payments } from '../services/payments/state/payments.ts'
+import { payments } from '../services/payments/payments-projection.ts'
 import {
   accountFact,
   chatAnswered,
@@ -30,13 +30,13 @@ const PAYMENTS = ['b1', 'b2', 'b3'].flatMap((end, n) => {
   const transaction = `0x${end.repeat(32)}`
   return [
     paymentFact('PaymentClaimed', { paymentId, isServedFirst: n !== 2 }),
-    paymentFact('SettlementRequested', { paymentId, attempt: 1, settler: 'own' }),
+    paymentFact('SettlementRequested', { paymentId, attempt: 1, settler: 'facilitator' }),
     ...(n === 0
       ? [
           paymentFact('SettlementConfirmed', {
             paymentId,
             transaction,
-            by: 'own',
+            by: 'facilitator',
             blockNumber: 7,
             blockHash: transaction,
           }),

@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { json } from 'node:stream/consumers'
 import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { requirePaymentChain } from '../contracts/chain.ts'
-import type { JsonObject } from '../contracts/json.ts'
-import { referenceFacilitator } from '../services/payments/testing/chain/reference-facilitator.ts'
+import { serveReferenceFacilitator } from '../services/payments/testing/chain/reference-facilitator.ts'
 import { missingChain, startTestChain } from '../services/payments/testing/chain/test-chain.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 
@@ -37,39 +33,17 @@ let onSignal: (signal: NodeJS.Signals) => void = () => process.exit(1)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal))
 
 const chain = await startTestChain({ on, blockTimeS: 2 })
-const facilitator = await serveFacilitator(referenceFacilitator(chain.rpcUrl, await chain.gasWallet(), on))
+const facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet(), on)
 try {
   await chain.mint(addressOf(payer), PLAY_USDC)
   process.exitCode = await runService()
 } finally {
   facilitator.close()
-  facilitator.closeAllConnections()
   await chain.stop()
-}
-
-/** `/verify`, `/settle` and `/supported`, as any facilitator of x402 has them. */
-async function serveFacilitator(behind: ReturnType<typeof referenceFacilitator>): Promise<Server> {
-  const answer = async (request: IncomingMessage): Promise<unknown> => {
-    if (request.url === '/supported')
-      return { kinds: [{ x402Version: 2, scheme: 'exact', network: on.network }] }
-    const body = (await json(request)) as JsonObject
-    return request.url === '/verify' ? behind.verify(body) : behind.settle(body)
-  }
-  const server = createServer((request, response) => {
-    const send = (status: number, body: unknown): void =>
-      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    answer(request).then(
-      (body) => send(200, body),
-      (error: unknown) => send(500, { error: String(error) }),
-    )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server
 }
 
 /** Resolves with the exit code of the service. A signal is the service's, and ends the rest after it. */
 async function runService(): Promise<number> {
-  const { port } = facilitator.address() as AddressInfo
   const service = spawn(process.execPath, [SERVICE, ...process.argv.slice(2)], {
     stdio: ['inherit', 'pipe', 'inherit'],
     env: {
@@ -78,7 +52,7 @@ async function runService(): Promise<number> {
       X402_ASSET: on.usdc,
       X402_PAY_TO: addressOf(payTo),
       X402_RPC_URL: chain.rpcUrl,
-      X402_FACILITATOR_URL: `http://127.0.0.1:${port}`,
+      X402_FACILITATOR_URL: facilitator.url,
     },
   })
   onSignal = (signal) => void service.kill(signal)

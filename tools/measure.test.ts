@@ -3,9 +3,9 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 68_484,
-  testLines: 81_148,
-  longFunctions: 20,
+  productLines: 66_727,
+  testLines: 80_440,
+  longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
   privateWords: 0,

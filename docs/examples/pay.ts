@@ -11,13 +11,7 @@
 import { readFileSync } from 'node:fs'
 import { type Hex, parseUnits } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import {
-  type PaymentRequired,
-  type SignedPayment,
-  type SignInTerms,
-  signInAgain,
-  signPayment,
-} from '../../clients/typescript/src/index.ts'
+import { type PaymentRequired, type SignedPayment, signPayment } from '../../clients/typescript/src/index.ts'
 
 const { PAYER_KEY, SIGNAL_URL = 'http://127.0.0.1:8402', MOST_USDC = '0.05' } = process.env
 
@@ -41,7 +35,7 @@ const TRIES = 5
 const PAUSE_MS = 2_000
 
 interface Refused {
-  readonly details?: { readonly payment_secret?: string; readonly sign_in?: SignInTerms }
+  readonly details?: { readonly payment_secret?: string }
 }
 
 /** Sends the same payment again where the answer may still come: it is taken once, however often it is sent. */
@@ -52,12 +46,10 @@ async function askUntilAnswered(tool: string, body: string, payment: SignedPayme
       if (tries >= TRIES) throw error
       return undefined
     })
-    if (answer !== undefined && ((answer.status !== 503 && answer.status !== 403) || tries >= TRIES)) return answer
-    // On the chain by now, where everybody reads it: the answer takes a proof of the payer.
+    if (answer !== undefined && (answer.status !== 503 || tries >= TRIES)) return answer
+    // Once it is on the chain, where everybody reads it, the answer takes this secret.
     const { details } = answer === undefined ? {} : ((await answer.json()) as Refused)
     if (details?.payment_secret !== undefined) headers['payment-secret'] = details.payment_secret
-    if (details?.sign_in !== undefined)
-      headers['sign-in-with-x'] = await signInAgain(details.sign_in, payer, { payment, url: SIGNAL_URL })
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }

@@ -10,10 +10,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { requirePaymentChain } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
-import { evolvePayment, isOpen, type Payment } from '../payments/state/payment-state.ts'
+import { evolvePayment, isOpen, type Payment } from '../payments/payment.ts'
+import {
+  type ServedFacilitator,
+  serveReferenceFacilitator,
+} from '../payments/testing/chain/reference-facilitator.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
-import { encoded, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
+import { encoded, paymentV2 } from '../payments/testing/sign-payment.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 
 const START = join(import.meta.dirname, '../start.js')
@@ -39,7 +43,8 @@ interface Life {
 /** A payment that a caller has signed, and what was answered to it. */
 interface Order {
   readonly payment: string
-  readonly nonce: Hex
+  /** Opens the answer once the signature can be read on the chain. */
+  secret?: string
   answer?: string
   statusUrl?: string
 }
@@ -48,7 +53,7 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
   let folder: string
   let life: Life | undefined
   let chain: TestChain
-  let settlerKey: Hex
+  let facilitator: ServedFacilitator
   let payer: PrivateKeyAccount
   const orders: Order[] = []
   /** Whether the time of the test is over: who goes on then keeps its process from ending. */
@@ -58,11 +63,12 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
     folder = mkdtempSync(join(tmpdir(), 'paid-service-'))
     payer = privateKeyToAccount(generatePrivateKey())
     chain = await startTestChain({ on: ON, blockTimeS: 1 })
-    settlerKey = await chain.gasWallet()
+    facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet(), ON)
     await chain.mint(payer.address, FUNDS)
   })
   afterAll(async () => {
     await life?.end('SIGTERM')
+    facilitator.close()
     await chain.stop()
     rmSync(folder, { recursive: true, force: true })
   })
@@ -80,7 +86,7 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
         X402_ASSET: ON.usdc,
         X402_PAY_TO: PAY_TO,
         X402_RPC_URL: chain.rpcUrl,
-        X402_SETTLER_KEY: settlerKey,
+        X402_FACILITATOR_URL: facilitator.url,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -115,22 +121,27 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
     const validBefore = BigInt(Math.floor(Date.now() / 1_000) + VALID_S)
     const signed = await signAuthorization(payer, { on: ON, payTo, value: PRICE, validBefore })
     const terms = { ...signed, rail: 'direct' as const }
-    const one = { payment: encoded(paymentV2(terms, signed.signature)), nonce: signed.nonce }
+    const one = { payment: encoded(paymentV2(terms, signed.signature)) }
     orders.push(one)
     return one
   }
 
-  /** True once it is answered; a connection that breaks, and money that takes its time, leave it to be asked again. */
+  /**
+   * True once it is answered; a connection that breaks, and money that takes its time, leave it to be asked again. A
+   * payer that no answer has reached before its transaction was on the chain has no secret, and no answer.
+   */
   async function ask({ url }: Life, one: Order): Promise<boolean> {
-    // Many are on the chain already, and answer to their payer alone.
-    const proof = await signInOf(payer, { on: ON, nonce: one.nonce, url, atMs: Date.now() })
     const headers = {
       'content-type': 'application/json',
       'payment-signature': one.payment,
-      'sign-in-with-x': proof,
+      ...(one.secret !== undefined && { 'payment-secret': one.secret }),
     }
     let response: Response
-    let body: { code?: string; _service?: { payment: { status_url: string } } }
+    let body: {
+      code?: string
+      details?: { payment_secret?: string }
+      _service?: { payment: { status_url: string; secret: string } }
+    }
     try {
       response = await fetch(`${url}/x402/get_trade_call`, { method: 'POST', headers, body: BODY })
       body = (await response.json()) as typeof body
@@ -138,13 +149,19 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
       if (error instanceof TypeError) return false
       throw error
     }
-    if (body.code === 'payment_pending') return false
+    if (body.code === 'payment_pending') {
+      const { payment_secret: secret } = body.details ?? {}
+      if (secret !== undefined) one.secret = secret
+      return false
+    }
+    if (body.code === 'payment_unproven' && one.secret === undefined) return true
     const { _service: service, ...answer } = body
     if (response.status !== 200 || service === undefined) return expect.fail(JSON.stringify(body))
     const text = JSON.stringify(answer)
     expect(one.answer ?? text).toBe(text)
     one.answer = text
     one.statusUrl = service.payment.status_url
+    one.secret = service.payment.secret
     return true
   }
 
@@ -172,7 +189,7 @@ describe.skipIf(missingChain !== undefined)(`a service on a chain of its own ${m
 
   /** Resolves when the service says of every payment that nothing can undo it. */
   async function allFinal(): Promise<void> {
-    const left = new Set(orders)
+    const left = new Set(orders.filter(({ statusUrl }) => statusUrl !== undefined))
     while (left.size > 0 && !isLate()) {
       for (const one of left) {
         const { state } = (await (await fetch(one.statusUrl ?? '')).json()) as Payment

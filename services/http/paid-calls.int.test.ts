@@ -21,11 +21,14 @@ import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { START } from '../../contracts/position.ts'
 import { PRICES, type Product } from '../../contracts/prices.ts'
 import { createChain } from '../payments/chain/create-chain.ts'
+import { evolvePayment, type Payment } from '../payments/payment.ts'
+import { type PaymentsRow, payments as paymentsProjection } from '../payments/payments-projection.ts'
 import { createFacilitator } from '../payments/settlement/facilitator.ts'
 import { createSettler } from '../payments/settlement/settler.ts'
-import { createWallet } from '../payments/settlement/wallet.ts'
-import { evolvePayment, type Payment } from '../payments/state/payment-state.ts'
-import { type PaymentsRow, payments as paymentsProjection } from '../payments/state/payments.ts'
+import {
+  type ServedFacilitator,
+  serveReferenceFacilitator,
+} from '../payments/testing/chain/reference-facilitator.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 import { uuidV7 } from '../runtime/ids/uuid.ts'
@@ -91,14 +94,15 @@ async function startGateway(): Promise<Gateway> {
 describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingChain ?? 'anvil'})`, () => {
   let chain: TestChain
   let gateway: Gateway
+  let facilitator: ServedFacilitator
   let service: PaidService
   let settling: Promise<void>
   const ending = new AbortController()
 
   beforeAll(async () => {
     ;[chain, gateway] = await Promise.all([startTestChain(), startGateway()])
-    const node = { rpcUrl: chain.rpcUrl }
-    const view = createChain({ on: BASE, ...node, elapsed: () => performance.now() })
+    facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet())
+    const view = createChain({ on: BASE, rpcUrl: chain.rpcUrl, elapsed: () => performance.now() })
     // Plans are dear: a payer is known for more than one answer here.
     service = await startPaidService({ chain: view, caps: { payer: 1_000_000n, total: 500_000_000n } })
     const gatewayPort = (gateway.server.address() as AddressInfo).port
@@ -107,7 +111,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       store: service.store,
       reader: service.projector.reader<PaymentsRow>(paymentsProjection),
       chain: view,
-      wallet: createWallet({ on: BASE, ...node, privateKey: await chain.gasWallet() }),
+      facilitator: createFacilitator({ on: BASE, url: facilitator.url, publicUrl: () => service.url }),
       gateway: createFacilitator({
         on: BASE,
         url: `http://127.0.0.1:${gatewayPort}`,
@@ -127,6 +131,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
     await settling
     await service.stop()
     gateway.server.close()
+    facilitator.close()
     await chain.stop()
   })
 

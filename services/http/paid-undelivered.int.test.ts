@@ -14,7 +14,6 @@ import {
   payerNumber,
   paymentV1,
   signAuthorization,
-  signInOf,
 } from '../payments/testing/sign-payment.ts'
 import { uuidV7 } from '../runtime/ids/uuid.ts'
 import { PAY_TO, type PaidService, startPaidService } from './testing/paid-service.fixture.ts'
@@ -46,14 +45,13 @@ async function aPayment(): Promise<string> {
 }
 
 /** @param secret that a refusal told, once the payment was handed over */
-const ask = (payment: string, signal?: AbortSignal, secret?: string, signIn?: string): Promise<Response> =>
+const ask = (payment: string, signal?: AbortSignal, secret?: string): Promise<Response> =>
   fetch(`${service.url}/x402/get_trade_call`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       'x-payment': payment,
       ...(secret !== undefined && { 'payment-secret': secret }),
-      ...(signIn !== undefined && { 'sign-in-with-x': signIn }),
     },
     body: BODY,
     ...(signal && { signal }),
@@ -77,7 +75,7 @@ async function settle(): Promise<void> {
   const { stream, paymentId } = claim ?? expect.fail('nothing was claimed')
   const block = { blockNumber: 7, blockHash: `0x${'bb'.repeat(32)}` }
   const facts = [
-    ['SettlementConfirmed', { transaction: TRANSACTION, ...block, by: 'own' }],
+    ['SettlementConfirmed', { transaction: TRANSACTION, ...block, by: 'facilitator' }],
     ['SettlementFinalised', { transaction: TRANSACTION, blockNumber: 7 }],
   ] as const
   for (const [type, data] of facts) {
@@ -130,19 +128,4 @@ test('an answer that was not delivered in time stays open to its payer for good,
   expect(await read('019abcde-7c00-7001-8000-00000000000a')).toMatchObject({
     error: { data: { code: 'payment_unknown' } },
   })
-})
-
-test('who goes away while its answer waits has it later, by a signature', async () => {
-  const payment = await aPayment()
-  const leaving = new AbortController()
-  const gone = ask(payment, leaving.signal).catch(() => 'gone')
-  await untilRecorded('PaymentClaimed')
-  leaving.abort()
-  expect(await gone).toBe('gone')
-  now += LIMITS.settlementWaitMs
-  await settle()
-  // The payer was told no secret, and proves to be it by a signature.
-  expect((await ask(payment)).status).toBe(403)
-  const signIn = await signInOf(payer, { nonce: nonceNumber(nonces), url: service.url, atMs: now })
-  expect((await ask(payment, undefined, undefined, signIn)).status).toBe(200)
 })

@@ -171,24 +171,19 @@ export function keyFault(check: Exclude<KeyCheck, 'ok'>, requestId: string): Rpc
 
 /** The field for the payment of a call (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
-/** Headers of the other transport that prove who the payer is, by their members here. */
-const PROOF_HEADERS = {
-  'x402/payment-secret': 'Payment-Secret',
-  'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
-} as const
+/** The secret of its first answer. */
+const SECRET_META_KEY = 'x402/payment-secret'
 
 /**
- * The payment in the metadata of a call, and the proof beside it, as lines of headers; undefined if there is no payment. The
+ * The payment in the metadata of a call, and its secret beside it, as lines of headers; undefined if there is no payment. The
  * header holds the same JSON, as it is or in base64.
  */
 export function paymentLines(meta: JsonObject): readonly string[] | undefined {
   const { [PAYMENT_META_KEY]: payment } = meta
   if (payment === undefined) return undefined
-  const proofs = Object.entries(PROOF_HEADERS).flatMap(([key, name]) => {
-    const { [key]: proof } = meta
-    return proof === undefined ? [] : [name, typeof proof === 'string' ? proof : JSON.stringify(proof)]
-  })
-  return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...proofs]
+  const { [SECRET_META_KEY]: secret } = meta
+  const secretLine = typeof secret === 'string' ? ['Payment-Secret', secret] : []
+  return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...secretLine]
 }
 
 function paidOutcome(outcome: PaidOutcome): ToolOutcome {

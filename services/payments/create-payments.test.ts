@@ -8,31 +8,28 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed } from '../../contracts/payment-events.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
-import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
+import type { Chain, PayerStatus } from './chain/chain.ts'
+import type { Payment } from './payment.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
-import type { Payment } from './state/payment-state.ts'
 import {
   closePayments,
   type PaymentsInMemory,
-  PUBLIC_URL,
   paymentsInMemory,
   signedHeader,
   TRANSACTION,
   WEEK,
 } from './testing/payments-in-memory.fixture.ts'
-import { RICH_CHAIN } from './testing/rich-chain.ts'
-import { NOW_S, nonceNumber, PAY_TO, payerNumber, signInOf, type TestPayer } from './testing/sign-payment.ts'
+import { NOW_S, nonceNumber, PAY_TO, payerNumber, type TestPayer } from './testing/sign-payment.ts'
 
 const [alice, bob] = [payerNumber(21), payerNumber(22)]
 afterEach(closePayments)
 
 /** A chain that says the same of everybody, and whom it was asked about. */
-const chainOf = (answer: PayerFacts | ServiceError, outcome: AuthorizationOutcome['kind'] = 'cancelled') => {
+const chainOf = (answer: PayerStatus | ServiceError) => {
   const asked: string[] = []
   const chain = {
-    outcomeOf: async () => ({ kind: outcome }),
-    async payerFacts({ payer, nonce }: { payer: string; nonce: string }) {
+    async payerStatus({ payer, nonce }: { payer: string; nonce: string }) {
       asked.push(`${payer} ${nonce}`)
       if (answer instanceof ServiceError) throw answer
       return answer
@@ -363,8 +360,8 @@ describe('who is served first', () => {
 })
 
 describe('requirePayable', () => {
-  const facts: PayerFacts = { balance: 50_000n, isNonceUsed: false, hasCode: false }
-  test.each<[string, Partial<PayerFacts>, string]>([
+  const facts: PayerStatus = { balance: 50_000n, isNonceUsed: false, hasCode: false }
+  test.each<[string, Partial<PayerStatus>, string]>([
     ['a nonce that was used', { isNonceUsed: true }, 'invalid_transaction_state'],
     ['an account with code', { hasCode: true }, 'invalid_exact_evm_payload_signature'],
     ['too little money', { balance: 19_999n }, 'insufficient_funds'],
@@ -376,56 +373,6 @@ describe('requirePayable', () => {
     expect(refused).toEqual({ code: 'payment_refused', reason })
     expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
     expect(await world.payments.find(payment, null)).toBeUndefined()
-  })
-
-  test.each<[string, Partial<PayerFacts>, number]>([
-    ['was settled, and its claim lost', { isNonceUsed: true }, 0],
-    ['was settled, and has ended since', {}, LIMITS.paymentValidityMostS + 60],
-    ['took all that its payer had, and its claim was lost', { balance: 0n }, 0],
-  ])('answers a payment that %s', async (_, change, laterS) => {
-    let time = NOW_S * 1_000
-    const { chain } = chainOf({ ...facts, ...change }, 'paid')
-    const world = start({ chain, now: () => time, elapsed: () => time })
-    const known = await verified(world, 1)
-    time += laterS * 1_000
-    // Whoever reads the chain has it, too.
-    expect((await refusal(world.payments.requirePayable(known, aClaim()))).code).toBe('payment_unproven')
-    const signIn = async (number: number) => {
-      const proof = await signInOf(alice, { nonce: nonceNumber(number), url: PUBLIC_URL, atMs: time })
-      return verified(world, number, {}, alice, ['SIGN-IN-WITH-X', proof])
-    }
-    expect(await take(world, await signIn(1), aClaim())).toMatchObject({ isReplay: false })
-    time += LIMITS.paidLongAgoMs
-    const longAgo = await signIn(2)
-    time += LIMITS.paidLongAgoMs
-    expect(await refusal(world.payments.requirePayable(longAgo, aClaim()))).toMatchObject({
-      reason: 'invalid_exact_evm_payload_authorization_valid_before',
-    })
-  })
-
-  test('looks for few payments a second of payers without money', async () => {
-    let time = NOW_S * 1_000
-    let looks = 0
-    const { chain } = chainOf({ ...facts, balance: 0n })
-    const outcomeOf: Chain['outcomeOf'] = async () => {
-      looks += 1
-      return { kind: 'unused' }
-    }
-    const world = start({ chain: { ...chain, outcomeOf }, now: () => time, elapsed: () => time })
-    const poor = { code: 'payment_refused', reason: 'insufficient_funds' }
-    const payments = await Promise.all(
-      Array.from({ length: LIMITS.poorPayerLooksPerS + 1 }, (_, index) => verified(world, index + 1)),
-    )
-    const present = async (some: typeof payments): Promise<void> => {
-      for (const payment of some) {
-        expect(await refusal(world.payments.requirePayable(payment, aClaim()))).toEqual(poor)
-      }
-    }
-    await present(payments)
-    expect(looks).toBe(LIMITS.poorPayerLooksPerS)
-    time += 1_000
-    await present(payments.slice(-1))
-    expect(looks).toBe(LIMITS.poorPayerLooksPerS + 1)
   })
 
   test('refuses who has promised the money already', async () => {
@@ -459,49 +406,36 @@ describe('requirePayable', () => {
     expect(await world.events()).toEqual([])
   })
 
-  test.each(['direct', 'gateway'] as const)(
-    'asks whoever settles %s where no chain knows, and remembers an empty account for a moment',
-    async (rail) => {
-      let time = NOW_S * 1_000
-      const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: true, hasCode: true })
-      const opinions: FacilitatorOpinion[] = [
-        { kind: 'valid' },
-        { kind: 'unknown', reason: 'it did not answer' },
-        { kind: 'refused', reason: 'sufficient or insufficient: its own words' },
-        { kind: 'refused', reason: 'insufficient_funds' },
-        { kind: 'valid' },
-      ]
-      const verify = async (): Promise<FacilitatorOpinion> =>
-        opinions.shift() ?? expect.fail('asked too often')
-      const world = start({
-        now: () => time,
-        elapsed: () => time,
-        ...(rail === 'direct'
-          ? { chain: undefined, facilitator: { verify } }
-          : { chain, gateway: { verify } }),
-      })
-      const payable = async (number: number) =>
-        world.payments.requirePayable(await verified(world, number, rail === 'gateway' ? WEEK : {}), aClaim())
-      await payable(1)
-      expect(await refusal(payable(2))).toEqual({ code: 'payments_unavailable', retry_after_s: 5 })
-      const unknown = { code: 'payment_refused', reason: 'unexpected_verify_error' }
-      expect(await refusal(payable(3))).toEqual(unknown)
-      const empty = { code: 'payment_refused', reason: 'insufficient_funds' }
-      expect(await refusal(payable(4))).toEqual(empty)
-      expect(await refusal(payable(5))).toEqual(empty)
-      expect(opinions).toHaveLength(1)
-      time += LIMITS.payerRefusedMs
-      await payable(6)
-      expect(asked).toEqual([])
-    },
-  )
-
-  test('a facilitator vouches for one payment at a time: the next one waits for its money', async () => {
-    const facilitator = { verify: async () => ({ kind: 'valid' as const }) }
-    const world = start({ chain: undefined, facilitator })
-    const claims = []
-    for (const number of [1, 2]) claims.push(await take(world, await verified(world, number)))
-    expect(claims.map(({ payment }) => payment.isServedFirst)).toEqual([true, false])
+  test('asks the gateway about payments on its rail, and remembers an empty account for a moment', async () => {
+    let time = NOW_S * 1_000
+    const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: true, hasCode: true })
+    const opinions: FacilitatorOpinion[] = [
+      { kind: 'valid' },
+      { kind: 'unknown', reason: 'it did not answer' },
+      { kind: 'refused', reason: 'its own words', code: 'unexpected_verify_error' },
+      { kind: 'refused', reason: 'insufficient_balance', code: 'insufficient_funds' },
+      { kind: 'valid' },
+    ]
+    const verify = async (): Promise<FacilitatorOpinion> => opinions.shift() ?? expect.fail('asked too often')
+    const world = start({
+      now: () => time,
+      elapsed: () => time,
+      chain,
+      gateway: { verify },
+    })
+    const payable = async (number: number) =>
+      world.payments.requirePayable(await verified(world, number, WEEK), aClaim())
+    await payable(1)
+    expect(await refusal(payable(2))).toEqual({ code: 'payments_unavailable', retry_after_s: 5 })
+    const unknown = { code: 'payment_refused', reason: 'unexpected_verify_error' }
+    expect(await refusal(payable(3))).toEqual(unknown)
+    const empty = { code: 'payment_refused', reason: 'insufficient_funds' }
+    expect(await refusal(payable(4))).toEqual(empty)
+    expect(await refusal(payable(5))).toEqual(empty)
+    expect(opinions).toHaveLength(1)
+    time += LIMITS.payerRefusedMs
+    await payable(6)
+    expect(asked).toEqual([])
   })
 })
 
@@ -558,32 +492,6 @@ describe('servable', () => {
     expect(await told('expired')).toContain('Nothing was charged')
     expect(await told('unclear')).not.toMatch(/nothing was charged/i)
     expect(await told('unclear')).toContain('is not known here')
-  })
-
-  test('is what was given up and turns out paid on the chain, which is asked once in a while', async () => {
-    let time = NOW_S * 1_000
-    const outcomes: AuthorizationOutcome[] = [
-      { kind: 'unused' },
-      { kind: 'paid', transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION },
-    ]
-    const chain: Chain = {
-      ...RICH_CHAIN,
-      outcomeOf: async () => outcomes.shift() ?? expect.fail('asked too often'),
-    }
-    const world = start({ chain, now: () => time, elapsed: () => time })
-    const claimed = await settledFirst(world)
-    await world.lose(claimed.payment, 'expired')
-    const secret = world.payments.secretOf(claimed.payment)
-    const presented = await verified(world, 1, {}, alice, ['Payment-Secret', secret])
-    const ask = async () => {
-      const found = await world.payments.find(presented, null)
-      return world.payments.servable(found ?? expect.fail('no claim'), never)
-    }
-    expect((await refusal(ask())).code).toBe('payment_refused')
-    expect((await refusal(ask())).code).toBe('payment_refused')
-    time += LIMITS.givenUpLookMs
-    expect(await ask()).toMatchObject({ state: 'confirmed', transaction: TRANSACTION })
-    expect(await ask()).toMatchObject({ state: 'confirmed' })
   })
 
   test('is pending after the time that a request waits, and settled when asked again', async () => {

@@ -1,21 +1,17 @@
 import { assert } from '../../contracts/assert.ts'
 import type { PaymentChain } from '../../contracts/chain.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { builtEvent, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
-import type { Position } from '../../contracts/position.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Chain } from './chain/chain.ts'
 import { abandonClaim, awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
-import { createGivenUpLook } from './claims/given-up-payments.ts'
-import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
-import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
+import { createPaymentLog, isServable, type LoadedPayment, type PaymentLog } from './payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
 import type {
   Claim,
@@ -30,25 +26,20 @@ import { readPayment } from './reading/read-payment.ts'
 import { receiptOf } from './receipt.ts'
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
-import { isServable } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
-import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
 import { contractOf, type RecoverSigner } from './verification/recover-signer.ts'
+import { createReplaySecrets, readSecret } from './verification/replay-secret.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions extends Clock {
   /** Secret bytes that secrets of payments are derived from; the same in every process of a log. */
   readonly proofKey: Uint8Array
-  /** The address under which callers reach the service. */
-  readonly publicUrl: () => string
   readonly on: PaymentChain
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
-  /** Undefined where no node is configured; then the facilitator is asked about payers. */
+  /** Answers for payers on the direct rail. Undefined if no node is configured. */
   readonly chain: Chain | undefined
-  /** Settles payments on the chain instead of a wallet of our own. */
-  readonly facilitator?: Pick<Facilitator, 'verify'> | undefined
   /** Settles payments of the gateway rail. */
   readonly gateway?: Pick<Facilitator, 'verify'> | undefined
   /** X402_PAY_TO: whom payments are for. Undefined where nothing is offered. */
@@ -63,7 +54,6 @@ export interface PaymentsOptions extends Clock {
   readonly recovery: RecoverSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
-  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
 export interface RunningPayments extends Payments {
@@ -75,8 +65,8 @@ export interface RunningPayments extends Payments {
 interface PaymentParts extends PaymentsOptions {
   readonly log: PaymentLog
   readonly exposure: ExposureLedger
-  readonly payers: PayerCheck
-  readonly proofs: PayerProofs
+  readonly checkPayer: PayerCheck
+  readonly secrets: ReturnType<typeof createReplaySecrets>
   /** The funds that payers had when they were checked, for the claim that follows. */
   readonly funds: WeakMap<VerifiedPayment, KnownFunds>
 }
@@ -91,7 +81,6 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const { signal } = ending
   const parts = partsOf(options, signal)
   const { log, exposure } = parts
-  const lookAgain = createGivenUpLook({ log, chain: options.chain, newId: options.newId, elapsed })
   const ours = payTo?.toLowerCase()
 
   return {
@@ -100,23 +89,21 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     quote: (offered, error) => makeQuote({ on, payTo: ours, offersGateway }, offered, error),
     read(rawHeaders) {
       const presented = readPayment(rawHeaders, on)
-      return presented && { ...presented, proof: readProof(rawHeaders) }
+      return presented && { ...presented, secret: readSecret(rawHeaders) }
     },
     async verify(presented, price) {
       if (ours === undefined || recovery === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
     find: (presented, accountId) => findClaim(parts, presented, accountId),
-    secretOf: ({ paymentId }) => parts.proofs.secretOf(paymentId),
+    secretOf: ({ paymentId }) => parts.secrets.secretOf(paymentId),
     requirePayable: (payment, claim) => requirePayable(parts, payment, claim),
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
       if (isServable(payment)) return payment
-      const found = await lookAgain(payment)
-      if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, elapsed, sleep })
     },
-    abandon: (payment) => abandonClaim(payment, parts),
+    abandon: (payment) => abandonClaim(payment, log),
     receipt: (payment, protocol) => receiptOf(payment, { on, protocol }),
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
@@ -130,29 +117,28 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
 }
 
 function partsOf(options: PaymentsOptions, signal: AbortSignal): PaymentParts {
-  const path = { ...options, log: createPaymentLog({ ...options, signal }), signal }
   return {
     ...options,
-    log: path.log,
+    log: createPaymentLog({ ...options, signal }),
     exposure: createExposureLedger(options.index),
-    payers: createPayerCheck({ ...path, facilitator: options.facilitator, gateway: options.gateway }),
-    proofs: createPayerProofs({ ...options, key: options.proofKey }),
+    checkPayer: createPayerCheck({ ...options, signal }),
+    secrets: createReplaySecrets(options.proofKey),
     funds: new WeakMap(),
   }
 }
 
 /** The claim of an authorization, for its payer; a plan is for the account of the key that came along. */
 async function findClaim(
-  { log, proofs }: PaymentParts,
+  { log, secrets }: PaymentParts,
   presented: PresentedPayment,
   accountId: string | null,
 ): Promise<FoundClaim | undefined> {
   const loaded = await log.load(streamOf(presented))
   if (loaded === undefined) return undefined
-  const { payment, claim, isPublic } = loaded
+  const { payment, claim, isSignatureOnChain } = loaded
   const isOfAccount = accountId !== null && payment.accountId === accountId
-  if (isPublic && !isOfAccount) await proofs.require(presented, payment.paymentId)
-  return { ...claimedOf(loaded, true), isOwn: isPublic || claim.signature === presented.signature }
+  if (isSignatureOnChain && !isOfAccount) secrets.require(presented.secret, payment.paymentId)
+  return { ...claimedOf(loaded, true), isOwn: isSignatureOnChain || claim.signature === presented.signature }
 }
 
 const claimedOf = ({ payment, claim }: LoadedPayment, isReplay: boolean): ClaimedPayment => ({
@@ -168,37 +154,17 @@ async function requirePayable(
   payment: VerifiedPayment,
   { product, mustSettleFirst }: Pick<Claim, 'product' | 'mustSettleFirst'>,
 ): Promise<void> {
-  const { exposure, payers, funds, caps, now } = parts
+  const { exposure, checkPayer, funds, caps, now } = parts
   const { rail, payer, value } = payment
   const before = exposure.of(payer, rail)
   // A payer without room is refused before anything costs a look at its funds.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
-  try {
-    requireValidity(payment, now())
-    const known = await payers.fundsOf(payment, product, before.awaited)
-    if (known !== undefined) funds.set(payment, known)
-  } catch (refusal) {
-    // What has ended, was used or took all there was is as good as money where it was used to pay us.
-    const reason = reasonOfRefusal(refusal)
-    if (!MAY_BE_PAID.has(reason)) throw refusal
-    if (!(await payers.hasPaid(payment, reason === 'insufficient_funds'))) throw refusal
-    // Who paid is not who has read of it on the chain.
-    await parts.proofs.require(payment, undefined)
-    funds.set(payment, hoped)
-  }
+  requireValidity(payment, now())
+  const known = await checkPayer(payment, product, before.awaited)
+  if (known !== undefined) funds.set(payment, known)
 }
-
-/** Refusals of what may have been settled already. */
-const MAY_BE_PAID: ReadonlySet<unknown> = new Set([
-  'insufficient_funds',
-  'invalid_transaction_state',
-  'invalid_exact_evm_payload_authorization_valid_before',
-])
-
-const reasonOfRefusal = (error: unknown): unknown =>
-  isServiceError(error, 'payment_refused') ? error.details?.['reason'] : undefined
 
 async function claimPayment(
   parts: PaymentParts,
@@ -222,7 +188,7 @@ async function claimPayment(
   const reservation = exposure.reserve({ payer, rail, value, isServedFirst })
   let isLanded = false
   try {
-    const loaded = await appendClaim(parts, stream, event)
+    const loaded = await log.claim(stream, event)
     if (loaded === undefined) return await claimOfAnother(log, stream)
     assert(BigInt(loaded.payment.value) === value, 'a claim is over what was signed', loaded.payment.value)
     reservation.landed(loaded.payment, loaded.position)
@@ -231,19 +197,6 @@ async function claimPayment(
   } finally {
     if (!isLanded) reservation.release()
   }
-}
-
-/** Appends a claim. @returns undefined where somebody else was quicker with the same authorization */
-async function appendClaim(
-  { log, now }: PaymentParts,
-  stream: string,
-  event: NewEvent,
-): Promise<(LoadedPayment & { readonly position: Position }) | undefined> {
-  const appended = await log.append(stream, [event], 'no-stream')
-  if (appended === undefined) return undefined
-  const { position } = appended
-  const at = new Date(now()).toISOString()
-  return { ...afterEvent(undefined, decodeEvent({ ...event, stream, revision: 0, position, at })), position }
 }
 
 /** Somebody else was quicker with the same authorization: theirs is the claim. */

@@ -3,8 +3,9 @@ export {
   type PaymentAdmin,
   type PaymentTotals,
 } from './admin/payment-admin.ts'
+export { openChain } from './chain/open-chain.ts'
 export { createPayments, type PaymentsOptions } from './create-payments.ts'
-export { openNode } from './open-node.ts'
+export { isServable, type Payment } from './payment.ts'
 export { createPaymentIndex } from './payment-index.ts'
 export type {
   ClaimedPayment,
@@ -12,6 +13,7 @@ export type {
   PresentedPayment,
   VerifiedPayment,
 } from './payments.ts'
+export { payments } from './payments-projection.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {
@@ -19,6 +21,4 @@ export {
   type Settler,
   type SettlerHealth,
 } from './settlement/settler.ts'
-export { isServable, type Payment } from './state/payment-state.ts'
-export { payments } from './state/payments.ts'
 export { openRecovery } from './verification/recover-signer.ts'

@@ -7,7 +7,7 @@ import { startProjector } from '../log/projector/projector.ts'
 import { openRowTables } from '../log/projector/row-tables.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 import { createPaymentIndex, type PaymentIndex } from './payment-index.ts'
-import { payments } from './state/payments.ts'
+import { payments } from './payments-projection.ts'
 import { createIndexInMemory } from './testing/index-in-memory.ts'
 import { newId } from './testing/payments-in-memory.fixture.ts'
 

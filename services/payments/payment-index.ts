@@ -1,6 +1,6 @@
 import type { Position } from '../../contracts/position.ts'
 import type { Projector } from '../log/projector/projector.ts'
-import { type Payment } from './state/payment-state.ts'
+import { type Payment } from './payment.ts'
 import {
   accountPaymentPrefix,
   CLAIM_COUNTS_KEY,
@@ -13,7 +13,7 @@ import {
   paymentRowKey,
   payments,
   TOTALS_KEY,
-} from './state/payments.ts'
+} from './payments-projection.ts'
 
 export interface PaymentPage {
   /** Behind this payment. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import type { Payment } from './state/payment-state.ts'
+import type { Payment } from './payment.ts'
 import type { Authorization } from './verification/recover-signer.ts'
 
 /** The product of an offer. */
@@ -24,14 +24,6 @@ export interface Quote {
   readonly header: string
 }
 
-/** The proof that distinguishes the payer from others who know the payment; not checked yet. */
-export interface PresentedProof {
-  /** `_service.payment.secret` of the first answer. */
-  readonly secret?: string
-  /** The header SIGN-IN-WITH-X. */
-  readonly signIn?: string
-}
-
 /** A payment header, decoded; nothing of it is checked but its shape. */
 export interface PresentedPayment extends Authorization {
   readonly protocol: 1 | 2
@@ -40,7 +32,8 @@ export interface PresentedPayment extends Authorization {
   readonly scheme: string
   readonly network: string
   readonly asset: string | undefined
-  readonly proof?: PresentedProof | undefined
+  /** The header `Payment-Secret`, which opens the answer of a settled payment; not checked yet. */
+  readonly secret?: string | undefined
 }
 
 /** One that was signed by its payer, for us, over the price that was asked. */
@@ -107,8 +100,8 @@ export interface Payments {
   verify(presented: PresentedPayment, price: bigint): Promise<VerifiedPayment>
   /**
    * The claim of an authorization, with any outcome. It is looked up before anything is checked, since prices, recipients
-   * and validity may have changed since. Once the authorization was sent to the chain, its signature is public, and only
-   * a proof of the payer finds the claim; the key of its account finds a plan.
+   * and validity may have changed since. Once a transaction with the authorization is known, its signature is public, and
+   * only the secret of the first answer finds the claim; the key of its account finds a plan.
    *
    * @param accountId of the key that came with the request, where it buys a plan
    * @throws ServiceError `payment_unproven`; of the store
@@ -120,8 +113,7 @@ export interface Payments {
    * Requires that there is time left to settle, and that the payer can pay, as the chain or the settler says. Call it
    * for an authorization without a claim, before anything is computed.
    *
-   * @throws ServiceError `payment_refused` (validity, funds, nonce, code), `payments_unavailable`,
-   *   `payment_unproven` for one that was used on the chain before it came here
+   * @throws ServiceError `payment_refused` (validity, funds, nonce, code), `payments_unavailable`
    */
   requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>
   /**

@@ -1,5 +1,5 @@
 import type { PaymentChain } from '../../contracts/chain.ts'
-import type { Payment } from './state/payment-state.ts'
+import type { Payment } from './payment.ts'
 
 /** States in which money has come, so that there is something to show for it. */
 const SETTLED: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])

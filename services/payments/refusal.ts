@@ -1,7 +1,7 @@
 import { ServiceError } from '../../contracts/errors.ts'
 
 /** Why a payment is refused, in the words of the x402 specification: clients act on them. */
-export const X402_REASONS = [
+const X402_REASONS = [
   'insufficient_funds',
   'invalid_exact_evm_payload_authorization_valid_after',
   'invalid_exact_evm_payload_authorization_valid_before',
@@ -19,6 +19,7 @@ export const X402_REASONS = [
   'unsupported_scheme',
 ] as const
 export type X402Reason = (typeof X402_REASONS)[number]
+export const isX402Reason = (text: string): text is X402Reason => X402_REASONS.includes(text as X402Reason)
 
 /** Refuses a payment that could be read. @param message what is wrong with it, with the value that was seen */
 export const paymentRefusedError = (reason: X402Reason, message: string): ServiceError =>

@@ -5,9 +5,8 @@ import type { FaultyWorld } from '../../testing/event-store/faulty-store.fixture
 import type { EventStore } from '../log/event-store.ts'
 import { describeWritePath } from '../log/write-path.contract.ts'
 import { createPaymentAdmin } from './admin/payment-admin.ts'
-import { createPaymentLog } from './claims/payment-log.ts'
+import { createPaymentLog } from './payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
-import { createSettlementLog } from './settlement/settlement-log.ts'
 
 const ORIGIN = { correlationId: 'request', actor: 'test' }
 const paymentId = paymentIdOf(1)
@@ -23,7 +22,7 @@ async function countOf(world: FaultyWorld, stream: string, isOurs: (event: Recor
 
 describeWritePath('a claim of a payment', { isBounded: true, onConflict: 'yields' }, async (world) => {
   const claimOver = (store: EventStore, event: typeof CLAIM) =>
-    createPaymentLog(partsOf(world, store)).append(STREAM, [event], 'no-stream')
+    createPaymentLog(partsOf(world, store)).claim(STREAM, event)
   return {
     write: () => claimOver(world.store, CLAIM),
     recorded: () => countOf(world, STREAM, ({ id }) => id === CLAIM.id),
@@ -33,16 +32,15 @@ describeWritePath('a claim of a payment', { isBounded: true, onConflict: 'yields
 
 describeWritePath('a settlement', { isBounded: true, onConflict: 'yields' }, async (world) => {
   await world.others.append(STREAM, [CLAIM], { expected: 'no-stream' })
-  const { signal } = world.ending
-  const record = async (store: EventStore, settler: 'own' | 'facilitator') => {
-    const log = createSettlementLog(partsOf(world, store))
-    const loaded = await log.load(STREAM, signal)
+  const record = async (store: EventStore, settler: 'gateway' | 'facilitator') => {
+    const log = createPaymentLog(partsOf(world, store))
+    const loaded = await log.load(STREAM)
     if (loaded === undefined || loaded.revision > 0) return
-    await log.record(loaded, [{ type: 'SettlementRequested', data: { attempt: 1, settler } }], signal)
+    await log.append(loaded, [{ type: 'SettlementRequested', data: { attempt: 1, settler } }], 'settler')
   }
   let theirs = 0
   return {
-    write: () => record(world.store, 'own'),
+    write: () => record(world.store, 'gateway'),
     recorded: async () =>
       (await countOf(world, STREAM, ({ type }) => type === 'SettlementRequested')) - theirs,
     async interfere() {
@@ -55,8 +53,12 @@ describeWritePath('a settlement', { isBounded: true, onConflict: 'yields' }, asy
 describeWritePath('a refund by hand', { isBounded: true, onConflict: 'decides anew' }, async (world) => {
   const place = { transaction: `0x${'7a'.repeat(32)}`, blockNumber: 7 }
   const settled = [
-    paymentFact('SettlementConfirmed', { paymentId, ...place, blockHash: `0x${'7b'.repeat(32)}`, by: 'own' })
-      .event,
+    paymentFact('SettlementConfirmed', {
+      paymentId,
+      ...place,
+      blockHash: `0x${'7b'.repeat(32)}`,
+      by: 'facilitator',
+    }).event,
     paymentFact('SettlementFinalised', { paymentId, ...place }).event,
   ].map((event) => ({ ...event, id: world.newId() }))
   await world.others.append(STREAM, [CLAIM, ...settled], { expected: 'no-stream' })

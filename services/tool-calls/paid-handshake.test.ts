@@ -20,7 +20,7 @@ afterEach(closePayments)
 
 /** The real handshake over real payments; another one over the same log is the same service after a restart. */
 function start(change: Partial<PaymentsOptions> = {}, log = createMemoryLog()) {
-  const world = paymentsInMemory({ report: () => {}, ...change }, log)
+  const world = paymentsInMemory(change, log)
   const { payments } = world
   const handshake = createPaidHandshake({ payments, publicUrl: () => 'https://x.example', clock: () => 0 })
   let computed = 0
@@ -52,7 +52,9 @@ test('payments at the gateway of a key that owns nothing neither compute anythin
   const gateway = {
     verify: (): Promise<FacilitatorOpinion> =>
       new Promise((resolve) => {
-        asked.push(() => resolve({ kind: 'refused', reason: 'insufficient_funds' }))
+        asked.push(() =>
+          resolve({ kind: 'refused', reason: 'insufficient_funds', code: 'insufficient_funds' }),
+        )
       }),
   }
   const service = start({ gateway })
@@ -99,7 +101,7 @@ test('a claim is not answered to who presents its nonce with another signature',
   expect(log.rows).toHaveLength(1)
 })
 
-const poor = { ...RICH_CHAIN, payerFacts: async () => ({ balance: 0n, isNonceUsed: false, hasCode: false }) }
+const poor = { ...RICH_CHAIN, payerStatus: async () => ({ balance: 0n, isNonceUsed: false, hasCode: false }) }
 const failing = () => {
   throw new ServiceError('invalid_request')
 }

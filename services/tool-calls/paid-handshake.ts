@@ -134,8 +134,6 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     const { give: leave } = rooms[presented.rail].take({ payer: presented.payer, address: work.address })
     if (leave === undefined) throw tooManyWaitingError()
     try {
-      // A signature beside the payment costs a recovery.
-      if (presented.proof?.signIn !== undefined) refusals.require(work.address)
       const known = await payments.find(presented, work.accountId)
       if (known?.isOwn !== true) return await takeNew(presented, known, work)
       requireSame(known.requestHash, work.requestHash())

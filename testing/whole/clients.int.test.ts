@@ -563,7 +563,7 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__)]))`,
       if (type !== 'PaymentClaimed' || data['paymentId'] !== paymentId) continue
       const meta = { correlationId: 'test', actor: 'test' }
       const more = { paymentId, attempt: 1 }
-      const begun = { ...more, settler: 'own' } as const
+      const begun = { ...more, settler: 'facilitator' } as const
       const sent = { ...more, transaction: `0x${'7a'.repeat(32)}` }
       const events = [
         newEvent(SettlementRequested, { id: crypto.randomUUID(), data: begun, meta }),

@@ -36,7 +36,6 @@ const PAYER = privateKeyToAccount(`0x${markedBytes('payer').toString('hex')}`)
 const SEALING = markedBytes('SEALING_KEY')
 const WRAPPING = markedBytes('WRAPPING_KEYS')
 const SIGNING = markedBytes('LOG_KEYS')
-const SETTLER = markedBytes('X402_SETTLER_KEY')
 
 /** Everything that the operator keeps secret, as somebody who steals it would look for it. */
 const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
@@ -52,7 +51,6 @@ const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
   WRAPPING_KEYS: WRAPPING,
   LOG_KEYS: SIGNING,
   X402_RPC_URL: marked('X402_RPC_URL'),
-  X402_SETTLER_KEY: SETTLER,
   X402_FACILITATOR_TOKEN: marked('X402_FACILITATOR_TOKEN'),
   X402_CDP_KEY: marked('X402_CDP_KEY'),
 }
@@ -170,7 +168,8 @@ beforeAll(async () => {
     LLM_MODEL: 'gpt',
     X402_PAY_TO: PAY_TO,
     X402_RPC_URL: `http://${outside}/${marked('X402_RPC_URL')}`,
-    X402_SETTLER_KEY: `0x${SETTLER.toString('hex')}`,
+    X402_FACILITATOR_URL: `http://${outside}/facilitator`,
+    X402_FACILITATOR_TOKEN: marked('X402_FACILITATOR_TOKEN'),
   })
   base = service.url
 }, 60_000)

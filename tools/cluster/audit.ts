@@ -3,7 +3,7 @@ import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.
 import { comparePositions, START } from '../../contracts/position.ts'
 import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, ReadAllOptions } from '../../services/log/event-store.ts'
-import { evolvePayment, type Payment } from '../../services/payments/state/payment-state.ts'
+import { evolvePayment, type Payment } from '../../services/payments/payment.ts'
 import type { Records } from './records.ts'
 
 type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readonly type: Type }>

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { serveReferenceFacilitator } from '../../services/payments/testing/chain/reference-facilitator.ts'
 import {
   missingChain,
   startTestChain,
@@ -26,17 +27,21 @@ export async function startPaidChain(): Promise<PaidChain | undefined> {
   if (missingChain !== undefined) return undefined
   const chain = await startTestChain()
   await chain.setIntervalMining(BLOCK_EVERY_S)
+  const facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet())
   return {
     payTo: PAY_TO,
     payer: await chain.payer(FUNDS),
     environment: {
       X402_RPC_URL: chain.rpcUrl,
       X402_PAY_TO: PAY_TO,
-      X402_SETTLER_KEY: await chain.gasWallet(),
+      X402_FACILITATOR_URL: facilitator.url,
       X402_PAYER_CAP: '1000',
       X402_TOTAL_CAP: '1000',
     },
     received: () => chain.balanceOf(PAY_TO),
-    stop: () => chain.stop(),
+    async stop() {
+      facilitator.close()
+      await chain.stop()
+    },
   }
 }

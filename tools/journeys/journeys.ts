@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
+import { serveReferenceFacilitator } from '../../services/payments/testing/chain/reference-facilitator.ts'
 import { signAuthorization } from '../../services/payments/testing/chain/sign-authorization.ts'
 import {
   missingChain,
@@ -65,13 +66,14 @@ async function requestJourneys(
   const past = await start({ ...market, MARKET_SPEED: '3000' }, data)
   while ((await text(past, '/api/verdicts?timeframe=1m')).split('\n').length < 30) await delay(200)
   await past.stop()
+  const facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet())
   const service = await start(
     {
       ...market,
       MARKET_SPEED: '1',
       X402_PAY_TO: PAY_TO,
       X402_RPC_URL: chain.rpcUrl,
-      X402_SETTLER_KEY: await chain.gasWallet(),
+      X402_FACILITATOR_URL: facilitator.url,
     },
     data,
   )
@@ -98,6 +100,7 @@ async function requestJourneys(
   } finally {
     clearInterval(mining)
     await service.stop()
+    facilitator.close()
   }
 }
 

@@ -19,7 +19,7 @@ import { SharedLeases } from '../../services/log/leases/shared-leases.ts'
 import { type Projector, startProjector } from '../../services/log/projector/projector.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import { createPaymentIndex, createPayments, createSettler } from '../../services/payments/index.ts'
-import { payments as paymentsProjection } from '../../services/payments/state/payments.ts'
+import { payments as paymentsProjection } from '../../services/payments/payments-projection.ts'
 import type { RecoverSigner } from '../../services/payments/verification/recover-signer.ts'
 import type { Bus } from '../../services/runtime/bus/bus.ts'
 import type { Cache } from '../../services/runtime/cache/cache.ts'
@@ -103,7 +103,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   }
   const around: Around = { random, newId, sleep }
   const storeOf = (part: Part): EventStore => seams.store?.(part, machine.store, around) ?? machine.store
-  const { chain: plainChain, wallet } = machine.chain
+  const { chain: plainChain, facilitator } = machine.chain
   const chain = seams.chain?.(plainChain) ?? plainChain
   const sender = seams.sender?.(machine.sender, around) ?? machine.sender
   const deriveSecret = (purpose: string): Uint8Array => createHmac('sha256', SECRET).update(purpose).digest()
@@ -182,7 +182,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
   const payments = createPayments({
     on: BASE,
     proofKey: Buffer.alloc(32, 9),
-    publicUrl: () => 'https://signals.example.com',
     store: storeOf('payments'),
     index: createPaymentIndex(projector),
     chain,
@@ -195,7 +194,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
     now,
     elapsed: time.now,
     sleep,
-    report: () => undefined,
   })
   const paid = createPaidCalls({
     calls,
@@ -212,7 +210,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     store: storeOf('settler'),
     reader: projector.reader(paymentsProjection),
     chain,
-    wallet,
+    facilitator,
     leases: leasesOf('settler', 1),
     onPaid: nothing,
     newId,

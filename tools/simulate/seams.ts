@@ -1,7 +1,7 @@
 import type { EventStore } from '../../services/log/event-store.ts'
 import type { LeasesOptions } from '../../services/log/leases/shared-leases.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
-import type { SettlementChain } from '../../services/payments/chain/chain.ts'
+import type { Chain } from '../../services/payments/chain/chain.ts'
 import type { Sender } from '../../services/webhooks/index.ts'
 import type { Random } from '../cluster/random.ts'
 import type { StoreSeams } from './simulated-store.ts'
@@ -35,6 +35,6 @@ export interface Seams {
   readonly store?: (part: Part, store: EventStore, around: Around) => EventStore
   readonly tables?: (tables: RowTables, around: Around) => RowTables
   readonly leases?: Partial<Pick<LeasesOptions, 'graceMs' | 'ttlMs'>>
-  readonly chain?: (chain: SettlementChain) => SettlementChain
+  readonly chain?: (chain: Chain) => Chain
   readonly sender?: (sender: Sender, around: Around) => Sender
 }

@@ -7,7 +7,6 @@ import {
   payerNumber,
   paymentV1,
   signAuthorization,
-  signInOf,
 } from '../../services/payments/testing/sign-payment.ts'
 import type { RecoverSigner } from '../../services/payments/verification/recover-signer.ts'
 import { createRandom, type Random } from '../cluster/random.ts'
@@ -41,7 +40,6 @@ export interface SeedOutcome {
   readonly tookMs: number
 }
 
-const PUBLIC_URL = 'https://signals.example.com'
 const START = Date.UTC(2026, 10, 21, 12)
 /** For so long faults happen, and callers ask. */
 const [ACTIVE_LEAST_MS, ACTIVE_MOST_MS] = [10_000, 40_000]
@@ -78,8 +76,7 @@ async function prepare(): Promise<Prepared> {
     const signature = await signAuthorization(payer, authorization)
     const { nonce } = authorization
     const header = encoded(paymentV1(authorization, signature))
-    const signIn = await signInOf(payer, { nonce, url: PUBLIC_URL, atMs: START })
-    return { payer: authorization.payer, nonce, header, signIn }
+    return { payer: authorization.payer, nonce, header }
   })
   return { recovery, payments: await Promise.all(payments) }
 }
@@ -128,7 +125,7 @@ async function live(given: {
     marketSpeed: MARKET_SPEED,
     receivers: () => createReceivers({ time, random: random.fork('endpoints'), mood, seen: deliveries }),
   })
-  const seen: Seen = { calls: [], paid: [] }
+  const seen: Seen = { calls: [], paid: [], secrets: new Map() }
   const subscribed: SubscribedAddress[] = []
   let isOpen = true
   const options = { world, random: work, seen, isOpen: () => isOpen }

@@ -23,6 +23,8 @@ export interface SubscribedAddress {
 export interface Seen {
   readonly calls: CallSeen[]
   readonly paid: PaidSeen[]
+  /** Secrets of payments by their nonces: they open an answer once its payment is on the chain. */
+  readonly secrets: Map<string, string>
 }
 
 /** A payment that is signed, to be presented as often as need be. */
@@ -30,8 +32,6 @@ export interface SignedPayment {
   readonly payer: `0x${string}`
   readonly nonce: `0x${string}`
   readonly header: string
-  /** The payer's word that a request is its own, which a payment on the chain takes. */
-  readonly signIn: string
 }
 
 /** Refusals that are no fault: the request is sent again. */
@@ -200,21 +200,18 @@ export async function makePayments(
 
 async function payUntilAnswered(options: WorkloadOptions, payment: SignedPayment): Promise<void> {
   for (let tries = 0; tries < 10; tries++) {
-    if (await payOnce(options, payment, tries > 0)) return
+    if (await payOnce(options, payment)) return
     await options.world.time.sleep(options.random.between(200, 5_000))
   }
 }
 
-async function payOnce(
-  { world, random, seen }: WorkloadOptions,
-  payment: SignedPayment,
-  isAgain: boolean,
-): Promise<boolean> {
+async function payOnce({ world, random, seen }: WorkloadOptions, payment: SignedPayment): Promise<boolean> {
   const { payer, nonce } = payment
+  const secret = seen.secrets.get(nonce)
   const call: PaidCall = {
     tool: 'get_trade_call',
     body: { lenient: BODY, isEmpty: false, require: () => BODY },
-    rawHeaders: ['X-PAYMENT', payment.header, ...(isAgain ? ['SIGN-IN-WITH-X', payment.signIn] : [])],
+    rawHeaders: ['X-PAYMENT', payment.header, ...(secret === undefined ? [] : ['Payment-Secret', secret])],
     authorization: undefined,
     address: '203.0.113.9',
     idempotencyKey: undefined,
@@ -227,12 +224,18 @@ async function payOnce(
     const verdictId = isAnswer ? (outcome.body['verdict_id'] as string) : undefined
     const code = isAnswer ? 'answered' : `${outcome.refusal.code}: ${outcome.refusal.message}`
     world.time.note(`${nonce} ${code}`)
+    if (isAnswer) noteSecret(seen, nonce, outcome.body['_service'])
     seen.paid.push({ payer, nonce, code, verdictId })
     return isAnswer
   } catch (error) {
     seen.paid.push({ payer, nonce, code: requireExpected(world, error), verdictId: undefined })
     return false
   }
+}
+
+function noteSecret({ secrets }: Seen, nonce: string, service: unknown): void {
+  const { payment } = service as { readonly payment: { readonly secret: string } | null }
+  if (payment !== null) secrets.set(nonce, payment.secret)
 }
 
 const BODY = { coin: 'BTC' }

@@ -1,10 +1,4 @@
-import {
-  type PayerAccount,
-  type PaymentRequired,
-  type SignedPayment,
-  signInAgain,
-  signPayment,
-} from './payments.ts'
+import { type PayerAccount, type PaymentRequired, type SignedPayment, signPayment } from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
 import { ROUTES, type RouteAnswer, type RouteName, type RouteRequest, routed, segmentOf } from './routes.ts'
 import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
@@ -169,7 +163,7 @@ class ToolCalls {
       const offer = error instanceof SignalRefusal ? offerIn(error.details) : undefined
       if (this.#payer === undefined || offer === undefined) throw error
       const payment = await signPayment(offer, this.#payer, { most: this.#most })
-      return this.#pay(params, { payment, account: this.#payer, key }, signal)
+      return this.#pay(params, { payment, key }, signal)
     }
   }
 
@@ -187,28 +181,21 @@ class ToolCalls {
 
   /**
    * The same payment however often it is sent: it is taken once, and always for the same answer. Once it is on the chain, which
-   * everybody reads, the answer takes a proof besides: the secret that a refusal told, or a signature of the payer.
+   * everybody reads, the answer takes the secret that a refusal named.
    */
   async #pay(
     params: object,
-    { payment, account, key }: { payment: SignedPayment; account: PayerAccount; key: string },
+    { payment, key }: { payment: SignedPayment; key: string },
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const meta: Record<string, unknown> = { 'x402/payment': payment }
-    let isSignedIn = false
     const once = async (): Promise<unknown> => {
       try {
         return await this.#once({ ...params, _meta: meta }, key, signal)
       } catch (error) {
         const secret = error instanceof Passing ? error.refused?.details?.payment_secret : undefined
         if (secret !== undefined) meta['x402/payment-secret'] = secret
-        const refused = error instanceof SignalRefusal ? (error.details as Refused | undefined) : undefined
-        const asked = refused?.details?.sign_in
-        if (asked === undefined || isSignedIn) throw error
-        isSignedIn = true
-        const { url } = this.#transport
-        meta['x402/sign-in-with-x'] = await signInAgain(asked, account, { payment, url })
-        return this.#once({ ...params, _meta: meta }, key, signal)
+        throw error
       }
     }
     return this.#transport.persist(once, signal)

@@ -5,8 +5,6 @@ export {
   type PayerAccount,
   type PaymentRequired,
   type SignedPayment,
-  type SignInTerms,
-  signInAgain,
   signPayment,
 } from './payments.ts'
 export { checkProof, type Proven } from './proofs.ts'

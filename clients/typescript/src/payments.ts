@@ -8,8 +8,6 @@ export interface PayerAccount {
   readonly address: Hex
   /** The type that viem gives to it depends on the value, so it is none here. */
   signTypedData(typedData: never): Promise<Hex>
-  /** Signs a text (EIP-191): it asks for an answer again that was paid for and lost. */
-  signMessage?(message: { readonly message: string }): Promise<Hex>
 }
 
 /** One of the ways in which an answer may be paid for, as x402 has it in version 2. */
@@ -110,52 +108,6 @@ export async function signPayment(
   }
   const signature = await account.signTypedData(typedData as never)
   return { x402Version: 2, resource, accepted: known, payload: { signature, authorization } }
-}
-
-/** Text that a refusal `payment_unproven` asks the payer to sign. */
-export interface SignInTerms {
-  readonly domain: string
-  readonly uri: string
-  readonly chainId: string
-  readonly nonce: string
-}
-
-/**
- * Signs that the answer of a payment may be given again: the value of SIGN-IN-WITH-X, good for five minutes. Only for the service that
- * was paid, and only for this payment: a service that asks for any other signature is refused.
- *
- * @param url address of the service
- * @throws SignalRefusal `offer_unacceptable`
- */
-export async function signInAgain(
-  asked: SignInTerms,
-  account: PayerAccount,
-  {
-    payment,
-    url,
-    now = Date.now(),
-  }: { readonly payment: SignedPayment; readonly url: string; readonly now?: number },
-): Promise<string> {
-  const { host: domain, origin: uri } = new URL(url)
-  const nonce = payment.payload.authorization['nonce']?.slice(2)
-  const chainId = payment.accepted.network
-  if (account.signMessage === undefined) throw unacceptable('the account signs no messages')
-  if (asked.domain !== domain || asked.nonce !== nonce || asked.chainId !== chainId)
-    throw unacceptable(`${asked.domain} asks for a signature that is not about this payment to ${domain}`)
-  const issuedAt = new Date(now).toISOString()
-  const { address } = account
-  const message = [
-    `${domain} wants you to sign in with your Ethereum account:`,
-    `${address}\n\n`,
-    `URI: ${uri}`,
-    'Version: 1',
-    `Chain ID: ${chainId.slice('eip155:'.length)}`,
-    `Nonce: ${nonce}`,
-    `Issued At: ${issuedAt}`,
-  ].join('\n')
-  const signature = await account.signMessage({ message })
-  const fields = { domain, address, uri, version: '1', chainId, type: 'eip191', nonce, issuedAt, signature }
-  return btoa(JSON.stringify(fields))
 }
 
 const unacceptable = (message: string): SignalRefusal => new SignalRefusal('offer_unacceptable', message)

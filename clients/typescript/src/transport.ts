@@ -1,4 +1,3 @@
-import type { SignInTerms } from './payments.ts'
 import { textOf } from './read-text.ts'
 import { SignalRefusal } from './refusal.ts'
 
@@ -30,7 +29,6 @@ export interface Refused {
   readonly details?: {
     readonly retry_after_s?: number
     readonly payment_secret?: string
-    readonly sign_in?: SignInTerms
   }
   readonly data?: { readonly code?: string; readonly next_step?: string; readonly retryable?: boolean }
 }

@@ -11,7 +11,7 @@ import { type RunningService, startService } from '../../composition/start-servi
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables, type RowTables } from '../../log/projector/row-tables.ts'
-import { payments } from '../../payments/state/payments.ts'
+import { payments } from '../../payments/payments-projection.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'

@@ -7,7 +7,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { createServer } from '../../composition/server.ts'
 import { NO_PAYMENTS } from '../../http/testing/no-payments.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
-import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
+import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
 import { beginSignal, runSignal } from '../kit/run-signal.fixture.ts'
 
 const TOKEN = 'operator-token-for-tests'

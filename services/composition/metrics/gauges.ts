@@ -146,9 +146,6 @@ function gaugePayments(scraped: Scraped, { payments }: MeasuredParts): void {
     ['settler'],
     () => valuesOf(settler(), ({ oldestOpenMs }) => ({ here: oldestOpenMs / 1_000 })),
   )
-  scraped(Gauge, 'settler_gas_ether', 'What the wallet that settles has left for gas', ['settler'], () =>
-    valuesOf(settler()?.gasBalance, (gas) => ({ here: Number(gas) / 1e18 })),
-  )
   scraped(
     Gauge,
     'payments_oldest_payable_seconds',

@@ -16,8 +16,9 @@ import {
   createSettler,
   type PaymentAdmin,
 } from '../../payments/index.ts'
+import { payments as paymentsProjection } from '../../payments/payments-projection.ts'
 import type { Facilitator } from '../../payments/settlement/facilitator.ts'
-import { payments as paymentsProjection } from '../../payments/state/payments.ts'
+import { RICH_CHAIN } from '../../payments/testing/rich-chain.ts'
 import {
   anAuthorization,
   encoded,
@@ -45,12 +46,16 @@ let isSettling: boolean
 let reports: string[]
 const closings: (() => Promise<unknown>)[] = []
 
+const HASH = `0x${'ab'.repeat(32)}` as const
+/** Nonces of payments that are on the chain. */
+const settled = new Set<string>()
 /** A facilitator in this process: every payment is good, and moved when it is asked for. */
 const facilitator: Facilitator = {
-  settle: async () =>
-    isSettling
-      ? { kind: 'settled', transaction: `0x${'ab'.repeat(32)}` }
-      : { kind: 'unknown', reason: 'away' },
+  async settle({ nonce }) {
+    if (!isSettling) return { kind: 'unknown', reason: 'away' }
+    settled.add(nonce)
+    return { kind: 'settled', transaction: HASH }
+  },
   verify: async () => ({ kind: 'valid' }),
   findTransfer: async () => undefined,
   problem: async () => undefined,
@@ -73,11 +78,9 @@ beforeEach(async () => {
   const payments = createPayments({
     on: BASE,
     proofKey: Buffer.alloc(32, 9),
-    publicUrl: () => 'https://signals.example.com',
     store,
     index,
-    chain: undefined,
-    facilitator,
+    chain: RICH_CHAIN,
     payTo: PAY_TO,
     offersGateway: false,
     taking: ['direct'],
@@ -87,7 +90,6 @@ beforeEach(async () => {
     now,
     elapsed: now,
     sleep: hurry,
-    report: () => {},
   })
   const ending = new AbortController()
   const { signal } = ending
@@ -96,6 +98,16 @@ beforeEach(async () => {
     on: BASE,
     store,
     reader: projector.reader(paymentsProjection),
+    chain: {
+      ...RICH_CHAIN,
+      blockTime: async () => Math.floor(now() / 1_000),
+      outcomeOf: async ({ nonce }) =>
+        settled.has(nonce)
+          ? { kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }
+          : { kind: 'unused' },
+      finalBlock: async () => 1,
+      blockHash: async () => HASH,
+    },
     facilitator,
     onPaid: (payment) =>
       startPaidPlan(accounts, payment, (event, { paymentId }) => reports.push(`${event} ${paymentId}`)),

@@ -11,7 +11,7 @@ import {
   createPayments,
   createSettler,
   type Facilitator,
-  openNode,
+  openChain,
   openRecovery,
   payments as paymentsProjection,
   type SettlerHealth,
@@ -28,7 +28,7 @@ const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 /**
  * Payments of this process, and what settles them if it has that role.
  *
- * @throws ServiceError `config_invalid` for a key that is none
+ * @throws ServiceError `config_invalid` for a key of the facilitator that is none
  */
 export async function openPayments(parts: CallerParts) {
   const { settings, platform, projector, accounts, log, publicUrl, shutdown } = parts
@@ -40,7 +40,6 @@ export async function openPayments(parts: CallerParts) {
   const payments = createPayments({
     ...common,
     proofKey: platform.deriveSecret('payment secrets'),
-    publicUrl,
     index,
     caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
     // A start without payments loads no binary for them.
@@ -89,30 +88,29 @@ export async function openPayments(parts: CallerParts) {
 }
 
 /** Paid calls are answered without it, up to the caps. */
-const settlerComponent = ({ ok, detail, payableSince, gasBalance }: SettlerHealth): Component =>
+const settlerComponent = ({ ok, detail, payableSince }: SettlerHealth): Component =>
   optionalComponent('settler', ok ? undefined : detail, detail, {
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
-    gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
   })
 
 /** The ways in which money comes in, as the settings say. */
 async function openRails(settings: Settings, publicUrl: () => string) {
-  const { X402_PAY_TO: payTo, X402_RPC_URL: rpcUrl, X402_SETTLER_KEY: settlerKey } = settings
+  const { X402_PAY_TO: payTo, X402_RPC_URL: rpcUrl } = settings
   const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
   const on = requirePaymentChain(settings.X402_NETWORK, settings.X402_ASSET)
   const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
-  const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey })
-  // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
+  const chain = rpcUrl === undefined ? undefined : await openChain({ on, rpcUrl })
   const facilitator = facilitatorOf(settings, on, publicUrl)
   const gateway =
     payTo === undefined || on.gateway === undefined || gatewayUrl === undefined || gatewayUrl === 'off'
       ? undefined
       : createFacilitator({ on, url: gatewayUrl, publicUrl })
   const taking: Rail[] = []
-  if (node?.wallet !== undefined || facilitator !== undefined) taking.push('direct')
+  // A facilitator submits, and the node decides.
+  if (chain !== undefined && facilitator !== undefined) taking.push('direct')
   if (gateway !== undefined) taking.push('gateway')
   const offersGateway = gatewaySetting !== 'off'
-  return { on, payTo, chain: node?.chain, wallet: node?.wallet, facilitator, gateway, offersGateway, taking }
+  return { on, payTo, chain, facilitator, gateway, offersGateway, taking }
 }
 
 function facilitatorOf(

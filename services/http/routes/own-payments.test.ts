@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
-import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
+import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 

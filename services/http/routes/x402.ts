@@ -33,7 +33,7 @@ export const PAID_CORS_HEADERS = {
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'GET, HEAD, POST',
   'access-control-allow-headers':
-    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Payment-Secret, SIGN-IN-WITH-X, Access-Control-Expose-Headers, Traceparent',
+    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Payment-Secret, Access-Control-Expose-Headers, Traceparent',
   'access-control-max-age': '600',
 } as const
 
@@ -121,7 +121,6 @@ const PAYMENT_HEADERS = z.object({
   'X-PAYMENT': header('The payment: base64 of JSON, version 1 or 2 of x402'),
   'PAYMENT-SIGNATURE': header('The same, as version 2 names it; both only with the same payment'),
   'Payment-Secret': header('`_service.payment.secret` of the first answer, to get it again'),
-  'SIGN-IN-WITH-X': header('A fresh signature of the payer, to get a lost answer again'),
 })
 const offerSchema = z.object({
   x402Version: z.int(),

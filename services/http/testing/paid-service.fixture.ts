@@ -16,7 +16,7 @@ import {
   openRecovery,
   type PaymentsOptions,
 } from '../../payments/index.ts'
-import { payments as paymentsProjection } from '../../payments/state/payments.ts'
+import { payments as paymentsProjection } from '../../payments/payments-projection.ts'
 import { RICH_CHAIN } from '../../payments/testing/rich-chain.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
@@ -72,7 +72,6 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const payments = createPayments({
     on: BASE,
     proofKey: Buffer.alloc(32, 9),
-    publicUrl: () => address.url,
     index,
     chain: RICH_CHAIN,
     payTo: PAY_TO,
@@ -82,7 +81,6 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
     recovery: await openRecovery({ report: () => undefined }),
     newId: () => uuidV7(now(), randomBytes(10)),
     sleep,
-    report: () => undefined,
     ...options,
     store,
     now,

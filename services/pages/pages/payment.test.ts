@@ -4,7 +4,7 @@ import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { NO_PAYMENTS } from '../../http/testing/no-payments.ts'
 import { serverOptions } from '../../http/testing/server-options.fixture.ts'
-import { JUST_CLAIMED, type Payment } from '../../payments/state/payment-state.ts'
+import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
 
 const ID = '019abcde-7c00-7001-8000-00000000000a'
 const TRANSACTION = `0x${'cd'.repeat(32)}`

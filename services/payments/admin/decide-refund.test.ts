@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { JUST_CLAIMED, type Payment } from '../state/payment-state.ts'
+import { JUST_CLAIMED, type Payment } from '../payment.ts'
 import { decideRefund } from './decide-refund.ts'
 
 const FIRST = `0x${'e1'.repeat(32)}`

@@ -1,7 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../state/payment-state.ts'
+import type { Payment } from '../payment.ts'
 
 /** Money that was sent back. */
 export interface SentRefund {

@@ -47,7 +47,11 @@ async function payment(number: number, end: 'owed' | 'confirmed' | 'final' | 'un
   if (end === 'uncollectable')
     await append(payer, number, 'PaymentUncollectable', { reason: 'cancelled', detail: '' })
   if (end === 'confirmed' || end === 'final')
-    await append(payer, number, 'SettlementConfirmed', { ...block, blockHash: TRANSACTION, by: 'own' })
+    await append(payer, number, 'SettlementConfirmed', {
+      ...block,
+      blockHash: TRANSACTION,
+      by: 'facilitator',
+    })
   if (end === 'final') await append(payer, number, 'SettlementFinalised', block)
   await index.catchUp()
   return paymentId
@@ -98,7 +102,7 @@ describe('list', () => {
 describe('show', () => {
   test('reads the log, which may be ahead of the read model', async () => {
     const paymentId = await payment(1, 'owed')
-    await append(ALICE, 1, 'SettlementRequested', { attempt: 1, settler: 'own' })
+    await append(ALICE, 1, 'SettlementRequested', { attempt: 1, settler: 'facilitator' })
     expect(await admin.show(paymentId)).toMatchObject({ state: 'settling' })
   })
 

@@ -8,11 +8,9 @@ import { RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { type LogUse, RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { executeCommand } from '../../log/command-handler.ts'
-import { createPaymentLog } from '../claims/payment-log.ts'
-import type { LoadedPayment } from '../loaded-payment.ts'
+import { type LoadedPayment, loadPayment, type Payment } from '../payment.ts'
 import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
-import type { Payment } from '../state/payment-state.ts'
-import type { ClaimCounts } from '../state/payments.ts'
+import type { ClaimCounts } from '../payments-projection.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
 
 export interface PaymentQuery {
@@ -49,7 +47,6 @@ export type PaymentAdmin = ReturnType<typeof createPaymentAdmin>
 /** Payments as the operator sees them. */
 export function createPaymentAdmin(options: PaymentAdminOptions) {
   const { index, newId } = options
-  const log = createPaymentLog(options)
   const path = { ...options, policy: RETRY_FOR_CALLER }
 
   function rows(): PaymentIndex {
@@ -62,7 +59,7 @@ export function createPaymentAdmin(options: PaymentAdminOptions) {
 
   async function load(paymentId: string): Promise<LoadedPayment> {
     const row = rows().payment(paymentId)
-    const loaded = row && (await log.load(row.stream))
+    const loaded = row && (await loadPayment(options.store, row.stream))
     if (loaded !== undefined) return loaded
     throw new ServiceError('payment_unknown', { message: `There is no payment ${paymentId}.` })
   }

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
-import { createWallet } from '../settlement/wallet.ts'
 import { nonceNumber } from '../testing/sign-payment.ts'
 import { createChain } from './create-chain.ts'
 
@@ -59,29 +58,8 @@ const ANSWERS: readonly (readonly [string, typeof answer])[] = [
 test.each(ANSWERS)('%s that repeats the address of the node does not show its key', async (_, refuse) => {
   answer = refuse
   const chain = createChain({ on: BASE, rpcUrl, elapsed: () => performance.now() })
-  const failure: unknown = await chain.payerFacts(key, 0n).catch((error: unknown) => error)
+  const failure: unknown = await chain.payerStatus(key, 0n).catch((error: unknown) => error)
   if (!isServiceError(failure, 'payments_unavailable')) throw new Error(String(failure))
   expect(failure.message).not.toContain(KEY)
   expect(failure.message).toContain('The node of the chain did not tell')
-
-  const wallet = createWallet({ on: BASE, rpcUrl, privateKey: `0x${'7'.repeat(64)}` })
-  const sent = await wallet.send({ hash: nonceNumber(1), raw: '0x01' })
-  expect(sent.kind).toBe('unknown')
-  expect(JSON.stringify(sent)).not.toContain(KEY)
-})
-
-test('an error with words beside it is not taken for what the token says', async () => {
-  const error = { code: -32_005, message: 'too many requests', data: 'signature of the plan' }
-  const told = ({ method }: Asked): object => (method === 'eth_call' ? { error } : { result: '0x' })
-  answer = (_, asked) => ({ status: 200, body: answers(asked, told) })
-  const chain = createChain({ on: BASE, rpcUrl, elapsed: () => performance.now() })
-  const authorization = {
-    ...key,
-    payTo: '0x2222222222222222222222222222222222222222',
-    value: 20_000n,
-    validAfter: 0n,
-    validBefore: 2_000_000_000n,
-    signature: `0x${'1'.repeat(128)}1b`,
-  } as const
-  await expect(chain.rehearse(authorization)).rejects.toMatchObject({ code: 'payments_unavailable' })
 })

@@ -1,11 +1,9 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { PaymentUncollectable, type UncollectableReason } from '../../../contracts/payment-events.ts'
+import type { UncollectableReason } from '../../../contracts/payment-events.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { isServable, type Payment, type PaymentLog } from '../payment.ts'
 import { paymentRefusedError, type X402Reason } from '../refusal.ts'
-import { isServable, type Payment } from '../state/payment-state.ts'
-import type { PaymentLog } from './payment-log.ts'
 
 export interface AwaitSettlementOptions extends Pick<Clock, 'elapsed' | 'sleep'> {
   readonly log: PaymentLog
@@ -38,18 +36,14 @@ export async function awaitSettlement(
 }
 
 /** Gives up a claim that nobody waits for any more, unless its answer has left or something may have been sent for it. */
-export async function abandonClaim(
-  { stream }: Payment,
-  { log, newId }: Pick<AwaitSettlementOptions, 'log'> & { readonly newId: () => string },
-): Promise<void> {
+export async function abandonClaim({ stream }: Payment, log: PaymentLog): Promise<void> {
   const loaded = await log.load(stream)
   if (loaded === undefined) return
-  const { paymentId, isServedFirst, state, attempts } = loaded.payment
+  const { isServedFirst, state, attempts } = loaded.payment
   if (isServedFirst || state !== 'owed' || attempts > 0) return
-  const data = { paymentId, reason: 'abandoned' as const, detail: 'its caller has gone before it was sent' }
-  const meta = { correlationId: loaded.correlationId, causationId: paymentId, actor: 'calls' }
-  // Where the settler was quicker, it is settled.
-  await log.append(stream, [newEvent(PaymentUncollectable, { id: newId(), data, meta })], loaded.revision)
+  const data = { reason: 'abandoned', detail: 'its caller has gone before it was sent' } as const
+  // If the settler was quicker, it is settled.
+  await log.append(loaded, [{ type: 'PaymentUncollectable', data }], 'calls')
 }
 
 /** @throws ServiceError `payment_refused` */
@@ -71,8 +65,6 @@ const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
   cancelled: 'invalid_transaction_state',
   expired: 'invalid_exact_evm_payload_authorization_valid_before',
   insufficient_funds: 'insufficient_funds',
-  blacklisted: 'invalid_transaction_state',
-  contract_account: 'invalid_exact_evm_payload_signature',
   refused: 'unexpected_settle_error',
   abandoned: 'unexpected_settle_error',
   unclear: 'unexpected_settle_error',

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RAILS } from '../../../contracts/payment-events.ts'
+import { JUST_CLAIMED, type Payment } from '../payment.ts'
 import type { PaymentIndex } from '../payment-index.ts'
-import { JUST_CLAIMED, type Payment } from '../state/payment-state.ts'
 import { createExposureLedger, type Reserved } from './exposure-ledger.ts'
 
 interface Claimed extends Reserved {

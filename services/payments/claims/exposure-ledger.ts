@@ -2,8 +2,8 @@ import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { Payment } from '../payment.ts'
 import type { PaymentIndex } from '../payment-index.ts'
-import type { Payment } from '../state/payment-state.ts'
 import type { Exposure } from './decide-claim.ts'
 
 /** A pending claim, which adds to the amounts at stake. */

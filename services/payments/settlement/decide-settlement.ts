@@ -1,43 +1,28 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
-import type { AuthorizationOutcome, Rehearsal, TokenRefusal } from '../chain/chain.ts'
-import type { Payment } from '../state/payment-state.ts'
+import type { AuthorizationOutcome } from '../chain/chain.ts'
+import type { LoadedPayment } from '../payment.ts'
 
-/** The log's facts about a payment that is settled on the chain. */
-export interface SettlingFacts {
-  readonly state: Payment['state']
-  /** Unix seconds, both exclusive. */
-  readonly validAfter: bigint
-  readonly validBefore: bigint
-  /** The newest reason why an attempt came to nothing. */
-  readonly lastReason: string | null
-  /** Transactions of our own wallet that hold it. */
-  readonly broadcasts: readonly string[]
-  /** Whether a facilitator was ever asked to settle it. */
-  readonly wasForwarded: boolean
-  /** Whether the newest transaction has been on its way for so long that it is replaced. */
-  readonly isOverdue: boolean
-  /** Transactions with it that are in blocks and moved nothing. */
-  readonly minedFailures: number
-  /** Whether nobody waits for it any more, and nothing that was sent for it can still arrive. */
-  readonly isGivenUp: boolean
+/** A payment that is to be settled, as the log has it. */
+export type SettlementInput = Pick<LoadedPayment, 'lastReason' | 'wasInDoubt'> & {
+  readonly payment: Pick<
+    LoadedPayment['payment'],
+    'attempts' | 'changedAtMs' | 'state' | 'transaction' | 'validBeforeS'
+  >
+  readonly authorization: Pick<LoadedPayment['authorization'], 'validAfter' | 'validBefore'>
 }
 
-/** The chain's facts about it now. */
+/** The same payment, as the chain has it now. */
 export interface ChainView {
   /** Unix seconds. */
   readonly blockTime: number
   readonly outcome: AuthorizationOutcome
-  /** The result of a simulated transfer; undefined if nothing is to be sent any more. */
-  readonly rehearsal: Rehearsal | undefined
-  /** The newest transaction that was sent for it; `missing` also where there is none. */
-  readonly transaction: 'missing' | 'pending' | 'mined'
 }
 
 /** The money that has come, and where from. */
 export interface Arrival {
   readonly transaction: string
-  /** Both null where no block is known: on the gateway rail, and where no node is configured. */
+  /** Both null on the gateway rail. */
   readonly blockNumber: number | null
   readonly blockHash: string | null
   readonly by: SettlerKind | 'other'
@@ -46,96 +31,78 @@ export interface Arrival {
 export type SettlementStep =
   | { readonly kind: 'confirm'; readonly arrival: Arrival }
   | { readonly kind: 'uncollectable'; readonly reason: UncollectableReason; readonly detail: string }
-  | { readonly kind: 'send' }
-  /** The token would refuse it now, for a reason that may pass. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** A sent transaction may still arrive, or the authorization is not valid yet. */
+  /** The facilitator is to be asked. */
+  | { readonly kind: 'request' }
   | { readonly kind: 'wait' }
 
+/** Whether an earlier request may have moved the money: it had no clear answer, or none that was recorded. */
+export const isInDoubt = ({ wasInDoubt, payment }: SettlementInput): boolean =>
+  wasInDoubt || payment.state !== 'owed'
+
 /**
- * Decides the next step of a settlement. The token's logs decide whether a payment is paid; its refusals decide only
- * whether to send now. After a passing refusal (no funds, code in the account, a blacklist) the transfer is simulated
- * again for as long as a request waits for it, and then given up: empty accounts cost nothing, and watching them does.
+ * Decides the next step of a payment on the direct rail. The token's logs decide whether it is paid; nothing that a
+ * facilitator says does. It is given up only once its authorization has ended unused.
  *
- * An account with code is never sent for: its code can pass the rehearsal and burn the gas of the transaction.
+ * @param now Unix milliseconds
+ * @param pendingMs how long a transaction that the facilitator named is waited for before it is asked again
  */
-export function decideSettlement(facts: SettlingFacts, chain: ChainView): SettlementStep {
-  const { outcome, blockTime, rehearsal } = chain
+export function decideSettlement(
+  { payment, authorization, lastReason }: SettlementInput,
+  { blockTime, outcome }: ChainView,
+  { now, pendingMs }: { readonly now: number; readonly pendingMs: number },
+): SettlementStep {
+  const { validAfter, validBefore } = authorization
   if (outcome.kind === 'paid') {
     const { transaction, blockNumber, blockHash } = outcome
-    const by = settledBy(facts, transaction)
+    const by = payment.attempts > 0 ? 'facilitator' : 'other'
     return { kind: 'confirm', arrival: { transaction, blockNumber, blockHash, by } }
   }
   if (outcome.kind === 'cancelled') {
     const detail = `used in transaction ${outcome.transaction}, which brought us nothing`
     return { kind: 'uncollectable', reason: 'cancelled', detail }
   }
-  // What was not used by a block of this time cannot be used any more. The node that told the time and the one that
-  // told of the authorization may be two, of which the second lags.
-  if (BigInt(blockTime) >= facts.validBefore + BigInt(LIMITS.paymentExpiryGraceS)) return atItsEnd(facts)
-  if (BigInt(blockTime) >= facts.validBefore) return { kind: 'wait' }
-  if (BigInt(blockTime) <= facts.validAfter) return { kind: 'wait' }
-  if (chain.transaction === 'pending' && !facts.isOverdue) return { kind: 'wait' }
-  if (rehearsal === undefined) return { kind: 'wait' }
-  const { refusal, hasCode } = rehearsal
-  if (hasCode && refusal?.reason !== 'used') return onRefusal(WITH_CODE, facts)
-  if (refusal !== undefined) return onRefusal(refusal, facts)
-  if (facts.minedFailures < LIMITS.settlementsMined) return { kind: 'send' }
-  const detail = `${facts.minedFailures} transactions with it are in blocks and moved nothing`
-  return { kind: 'uncollectable', reason: 'refused', detail }
+  // What no block of this time has used cannot be used any more. The node that told the time and the one that told of
+  // the authorization may be two, of which the second lags.
+  if (BigInt(blockTime) >= validBefore + BigInt(LIMITS.paymentExpiryGraceS))
+    return unpaid(
+      lastReason,
+      `unused when it ended at ${new Date(Number(validBefore) * 1_000).toISOString()}`,
+    )
+  if (BigInt(blockTime) >= validBefore || BigInt(blockTime) <= validAfter) return { kind: 'wait' }
+  const isPending = payment.state === 'broadcast' && now - payment.changedAtMs < pendingMs
+  return { kind: isPending ? 'wait' : 'request' }
 }
-
-const WITH_CODE: TokenRefusal = { reason: 'contract_account', detail: 'the account has code now' }
-
-function onRefusal({ reason, detail }: TokenRefusal, { isGivenUp }: SettlingFacts): SettlementStep {
-  switch (reason) {
-    // A block has come between the question and this one; the next look tells which end it is.
-    case 'used':
-    case 'expired':
-    case 'not_yet_valid':
-      return { kind: 'wait' }
-    // It was checked before it was claimed, so the token differs from the one that it was checked for.
-    case 'invalid_signature':
-      return { kind: 'uncollectable', reason: 'refused', detail }
-    case 'other':
-      return isGivenUp
-        ? { kind: 'uncollectable', reason: 'refused', detail }
-        : { kind: 'refused', reason: `other: ${detail}` }
-    default:
-      return isGivenUp ? { kind: 'uncollectable', reason, detail } : { kind: 'refused', reason }
-  }
-}
-
-const PASSING_REASONS = ['insufficient_funds', 'blacklisted', 'contract_account'] as const
-
-function atItsEnd({ lastReason, validBefore }: SettlingFacts): SettlementStep {
-  const reason = PASSING_REASONS.find((known) => known === lastReason) ?? 'expired'
-  const ended = `unused when it ended at ${new Date(Number(validBefore) * 1_000).toISOString()}`
-  const detail = lastReason === null ? ended : `${ended}; the newest attempt: ${lastReason}`
-  return { kind: 'uncollectable', reason, detail: detail.slice(0, 200) }
-}
-
-const settledBy = (
-  { broadcasts, wasForwarded }: SettlingFacts,
-  transaction: string,
-): SettlerKind | 'other' => {
-  if (broadcasts.includes(transaction) && !wasForwarded) return 'own'
-  return wasForwarded ? 'facilitator' : 'other'
-}
-
-/** A settled payment's state on the way to finality. */
-export type Finality = 'final' | 'reorged' | 'wait'
 
 /**
- * @param hashNow of the block that has the payment's number now; undefined where the node has none (yet), which a
- *   node that lags behind may say as well
+ * Decides the next step of a payment on the gateway rail, whose ledger alone tells whether it is paid. This machine's
+ * clock decides when an authorization has ended.
+ *
+ * @param transfer the gateway's name of the transfer, if an earlier request is in doubt and it shows one
  */
-export function decideFinality(
-  settled: { readonly blockNumber: number; readonly blockHash: string },
-  hashNow: string | undefined,
-  finalBlock: number,
-): Finality {
-  if (hashNow === undefined) return 'wait'
-  if (hashNow !== settled.blockHash) return 'reorged'
-  return finalBlock >= settled.blockNumber ? 'final' : 'wait'
+export function decideGatewaySettlement(
+  input: SettlementInput,
+  transfer: string | undefined,
+  now: number,
+): SettlementStep {
+  const { payment, authorization, lastReason } = input
+  if (transfer !== undefined) return { kind: 'confirm', arrival: creditedBy(transfer) }
+  if (now <= Number(authorization.validAfter) * 1_000) return { kind: 'wait' }
+  if (now < payment.validBeforeS * 1_000 + LIMITS.facilitatorGraceMs) return { kind: 'request' }
+  if (!isInDoubt(input)) return unpaid(lastReason, 'refused until it ended')
+  const detail = `ended without a clear answer; look it up by hand. The newest: ${lastReason ?? 'none'}`
+  return { kind: 'uncollectable', reason: 'unclear', detail }
+}
+
+/** Money in the ledger of the gateway. */
+export const creditedBy = (transaction: string): Arrival => ({
+  transaction,
+  blockNumber: null,
+  blockHash: null,
+  by: 'gateway',
+})
+
+function unpaid(lastReason: string | null, ended: string): SettlementStep {
+  const reason = lastReason === 'insufficient_funds' ? 'insufficient_funds' : 'expired'
+  const detail = lastReason === null ? ended : `${ended}; the newest attempt: ${lastReason}`
+  return { kind: 'uncollectable', reason, detail }
 }

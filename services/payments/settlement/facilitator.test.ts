@@ -68,49 +68,39 @@ describe("a token of Coinbase's platform", () => {
       claims: read(claims),
       isSignedBy: (key: KeyObject) => {
         const [data, bytes] = [Buffer.from(`${header}.${claims}`), Buffer.from(signature, 'base64url')]
-        return key.asymmetricKeyType === 'ed25519'
-          ? verify(null, data, key, bytes)
-          : verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, bytes)
+        return verify(null, data, key, bytes)
       },
     }
   }
   const ed25519 = generateKeyPairSync('ed25519')
-  const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const raw = Buffer.concat([
     ed25519.privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32),
     ed25519.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32),
   ]).toString('base64')
-  const der = (key: KeyObject, type: 'pkcs8' | 'sec1'): string =>
-    key.export({ format: 'der', type }).toString('base64')
-  const pem = p256.privateKey.export({ format: 'pem', type: 'sec1' }).replaceAll('\n', '\\n')
 
-  test.each([
-    ['Ed25519 as the platform hands it out', raw, 'EdDSA', ed25519.publicKey],
-    ['Ed25519 as PKCS #8', der(ed25519.privateKey, 'pkcs8'), 'EdDSA', ed25519.publicKey],
-    ['P-256 as PKCS #8', der(p256.privateKey, 'pkcs8'), 'ES256', p256.publicKey],
-    ['P-256 as SEC 1', der(p256.privateKey, 'sec1'), 'ES256', p256.publicKey],
-    ['P-256 as PEM on one line', pem, 'ES256', p256.publicKey],
-  ])('%s', async (_, secret, alg, publicKey) => {
-    const authorize = cdpAuthorize(`the-id:${secret}`, () => 1_700_000_000_999)
-    const token = partsOf(await authorize('POST', url))
-    expect(token.scheme).toBe('Bearer')
-    expect(token.header).toMatchObject({ alg, kid: 'the-id', typ: 'JWT' })
-    expect(token.claims).toEqual({
-      iss: 'cdp',
-      sub: 'the-id',
-      iat: 1_700_000_000,
-      nbf: 1_700_000_000,
-      exp: 1_700_000_120,
-      uris: ['POST api.cdp.coinbase.com/platform/v2/x402/settle'],
-    })
-    expect(token.isSignedBy(publicKey)).toBe(true)
-    expect(token.isSignedBy(createPublicKey(generateKeyPairSync('ed25519').privateKey))).toBe(false)
-    expect(partsOf(await authorize('POST', url)).header.nonce).not.toBe(token.header.nonce)
-  })
+  test.each([['Ed25519 as the platform hands it out', raw, 'EdDSA', ed25519.publicKey]])(
+    '%s',
+    async (_, secret, alg, publicKey) => {
+      const authorize = cdpAuthorize(`the-id:${secret}`, () => 1_700_000_000_999)
+      const token = partsOf(await authorize('POST', url))
+      expect(token.scheme).toBe('Bearer')
+      expect(token.header).toMatchObject({ alg, kid: 'the-id', typ: 'JWT' })
+      expect(token.claims).toEqual({
+        iss: 'cdp',
+        sub: 'the-id',
+        iat: 1_700_000_000,
+        nbf: 1_700_000_000,
+        exp: 1_700_000_120,
+        uris: ['POST api.cdp.coinbase.com/platform/v2/x402/settle'],
+      })
+      expect(token.isSignedBy(publicKey)).toBe(true)
+      expect(token.isSignedBy(createPublicKey(generateKeyPairSync('ed25519').privateKey))).toBe(false)
+      expect(partsOf(await authorize('POST', url)).header.nonce).not.toBe(token.header.nonce)
+    },
+  )
 
   test('a key that is none is refused without being shown', () => {
-    const other = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey
-    for (const secret of ['not-a-key', der(other, 'pkcs8'), '-----BEGIN EC PRIVATE KEY-----\\nAAAA']) {
+    for (const secret of ['not-a-key', Buffer.alloc(48, 1).toString('base64')]) {
       expect(() => cdpAuthorize(`the-id:${secret}`, Date.now)).toThrow(/X402_CDP_KEY/)
       expect(() => cdpAuthorize(`the-id:${secret}`, Date.now)).not.toThrow(new RegExp(secret.slice(0, 8)))
     }

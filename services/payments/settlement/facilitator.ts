@@ -3,11 +3,25 @@ import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
-import { meaningOf } from './facilitator-codes.ts'
-import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
+import { MIME_TYPE, requirementsV2 } from '../quote/payment-requirements.ts'
+import { isX402Reason, type X402Reason } from '../refusal.ts'
 import type { Authorize } from './facilitator-token.ts'
+
+/** A payment as facilitators need it, claimed or about to be. */
+export interface ForwardedPayment {
+  readonly rail: Rail
+  readonly product: string
+  readonly payer: string
+  readonly payTo: string
+  readonly value: bigint | string
+  readonly validAfter: bigint | string
+  readonly validBefore: bigint | number
+  readonly nonce: string
+  readonly signature: string
+}
 
 /** A facilitator's answer to a settlement. Only `settled` is about money; the chain overrules the others. */
 export type FacilitatorVerdict =
@@ -27,7 +41,8 @@ export type FacilitatorVerdict =
 /** A facilitator's answer about a payment that is not claimed yet: no promise, but it detects an empty account. */
 export type FacilitatorOpinion =
   | { readonly kind: 'valid' }
-  | { readonly kind: 'refused'; readonly reason: string }
+  /** @param code the reason in the words of x402 */
+  | { readonly kind: 'refused'; readonly reason: string; readonly code: X402Reason }
   /** No answer, or none that can be read. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
@@ -177,7 +192,7 @@ export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
     return { kind: 'unknown', reason: 'the facilitator says settled, and names no transaction' }
   }
   const reason = bounded(errorReason ?? `HTTP ${status} without a reason`)
-  const kind = meaningOf(reason)?.kind
+  const kind = kindOf(reason)
   if (kind === 'pending' && named !== '') return { kind, transaction: named }
   if (kind === 'used') return { kind, reason }
   if (status >= 500 || kind === undefined || kind === 'pending') return { kind: 'unknown', reason }
@@ -207,7 +222,85 @@ export function opinionOf(status: number, json: unknown): FacilitatorOpinion {
   }
   const { isValid, invalidReason } = read.data
   if (isValid) return { kind: 'valid' }
-  return { kind: 'refused', reason: bounded(invalidReason ?? `HTTP ${status} without a reason`) }
+  const reason = bounded(invalidReason ?? `HTTP ${status} without a reason`)
+  const kind = kindOf(reason)
+  if (kind === 'insufficient_funds') return { kind: 'refused', reason, code: kind }
+  if (kind === 'used') return { kind: 'refused', reason, code: 'invalid_transaction_state' }
+  return { kind: 'refused', reason, code: isX402Reason(reason) ? reason : 'unexpected_verify_error' }
+}
+
+/** The codes of x402, of its reference facilitator and of Circle's gateway, each as a whole. Other words decide nothing. */
+const CODES = {
+  pending: ['settlement_pending'],
+  used: ['nonce_already_used', 'invalid_exact_evm_nonce_already_used'],
+  insufficient_funds: [
+    'insufficient_funds',
+    'insufficient_balance',
+    'invalid_exact_evm_insufficient_balance',
+  ],
+  refused: [
+    'address_mismatch',
+    'amount_mismatch',
+    'authorization_expired',
+    'authorization_not_yet_valid',
+    'authorization_validity_too_short',
+    'invalid_exact_evm_authorization_value',
+    'invalid_exact_evm_failed_to_parse_signature',
+    'invalid_exact_evm_payload_authorization_valid_after',
+    'invalid_exact_evm_payload_authorization_valid_before',
+    'invalid_exact_evm_payload_authorization_value',
+    'invalid_exact_evm_payload_authorization_value_mismatch',
+    'invalid_exact_evm_payload_recipient_mismatch',
+    'invalid_exact_evm_payload_signature',
+    'invalid_exact_evm_recipient_mismatch',
+    'invalid_exact_evm_signature',
+    'invalid_network',
+    'invalid_payload',
+    'invalid_payment_requirements',
+    'invalid_signature',
+    'invalid_x402_version',
+    'self_transfer',
+    'unsupported_asset',
+    'unsupported_domain',
+    'unsupported_network',
+    'unsupported_scheme',
+    'wallet_not_found',
+  ],
+} as const
+type CodeKind = keyof typeof CODES
+const KINDS: ReadonlyMap<string, CodeKind> = new Map(
+  Object.entries(CODES).flatMap(([kind, codes]) => codes.map((code) => [code, kind as CodeKind] as const)),
+)
+const kindOf = (code: string): CodeKind | undefined => KINDS.get(code)
+
+/**
+ * The body that asks a facilitator to check or to settle a payment, in version 2 of x402: what the payer signed, and
+ * what we asked for. The gateway's has no version beside them.
+ */
+function facilitatorRequest(on: PaymentChain, claim: ForwardedPayment, publicUrl: string): JsonObject {
+  const { rail, product, value, payTo, payer, validAfter, validBefore, nonce, signature } = claim
+  const paymentRequirements = requirementsV2(on, rail, { price: value, payTo })
+  const paymentPayload = {
+    x402Version: 2,
+    resource: {
+      url: `${publicUrl.replace(/\/$/, '')}/x402/${product}`,
+      description: product,
+      mimeType: MIME_TYPE,
+    },
+    accepted: paymentRequirements,
+    payload: {
+      signature,
+      authorization: {
+        from: payer,
+        to: payTo,
+        value: String(value),
+        validAfter: String(validAfter),
+        validBefore: String(validBefore),
+        nonce,
+      },
+    },
+  }
+  return { ...(rail === 'direct' && { x402Version: 2 }), paymentPayload, paymentRequirements }
 }
 
 function parsed(text: string, status: number): unknown {

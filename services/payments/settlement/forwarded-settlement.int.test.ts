@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { transferCall } from '../chain/transfer-call.ts'
-import type { ClaimData } from '../loaded-payment.ts'
-import type { Payment } from '../state/payment-state.ts'
+import type { LoadedPayment, Payment } from '../payment.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { referenceFacilitator } from '../testing/chain/reference-facilitator.ts'
 import {
@@ -15,8 +12,8 @@ import {
   type ScriptedFacilitator,
   startScriptedFacilitator,
 } from '../testing/chain/scripted-facilitator.ts'
-import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
-import { randomNonce, signAuthorization } from '../testing/chain/sign-authorization.ts'
+import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import { randomNonce, signAuthorization, transferCall } from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 import { createFacilitator, type Facilitator } from './facilitator.ts'
 
@@ -51,99 +48,6 @@ const aWorld = (options: Parameters<typeof settlementWorld>[0] = {}): Settlement
 const typesOf = async (world: SettlementWorld, stream: string): Promise<string[]> =>
   (await world.history(stream)).map(({ type }) => type)
 const somebody = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
-
-describe('a facilitator without a node', () => {
-  test('is believed when it says settled', async () => {
-    const facilitator = await acting({ json: { success: true, transaction: HASH } })
-    const world = aWorld()
-    const stream = await world.claim({
-      payer: somebody(),
-      value: 20_000n,
-      protocol: 1,
-      accountId: randomUUID(),
-    })
-    await world.start({ facilitator: facilitator.client })
-    expect(await world.until(stream, 'final')).toMatchObject({ transaction: HASH, blockNumber: null })
-    expect(world.told).toHaveLength(1)
-    expect(facilitator.settled).toHaveLength(1)
-  })
-
-  test.each<[string, FacilitatorAct, RegExp]>([
-    ['that does not answer', 'hang', /did not answer/],
-    ['that hangs up', 'cut', /did not answer/],
-    ['that answers garbage', { text: '<html>502</html>' }, /without JSON/],
-    ['that answers without a verdict', { json: { hello: 1 } }, /without a verdict/],
-    ['that names no transaction', { json: { success: true, transaction: '' } }, /names no transaction/],
-    ['that names something else', { json: { success: true, transaction: '0x12' } }, /no transaction: 0x12/],
-    ['that answers more than is read', { json: { success: true, padding: 'x'.repeat(70_000) } }, /bytes/],
-    [
-      'that fails',
-      { status: 500, json: { success: false, errorReason: 'unexpected_settle_error' } },
-      /unexpected/,
-    ],
-  ])('one %s leaves it unknown, says so once, and is asked again', async (_, act, reason) => {
-    const facilitator = await acting(act, act, act, { json: { success: true, transaction: HASH } })
-    const world = aWorld()
-    const stream = await world.claim({ payer: somebody(), value: 20_000n })
-    await world.start({ facilitator: facilitator.client })
-    expect((await world.until(stream, 'final')).attempts).toBe(1)
-    const unknown = (await world.history(stream)).filter(({ type }) => type === 'SettlementUnknown')
-    expect(unknown.map(({ data }) => (data as { reason: string }).reason)).toEqual([
-      expect.stringMatching(reason),
-    ])
-    expect(facilitator.settled).toHaveLength(4)
-  })
-
-  test('an answer that came too late to be heard stays unknown to the end, and is told as it is', async () => {
-    const facilitator = await acting('hang', {
-      json: { success: false, errorReason: 'invalid_exact_evm_nonce_already_used' },
-    })
-    const world = aWorld()
-    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 1)
-    const stream = await world.claim({ payer: somebody(), value: 20_000n, validBefore })
-    const settler = await world.start({ facilitator: facilitator.client })
-    await world.until(stream, 'unknown')
-    expect(settler.health()).toMatchObject({ unknown: 1, open: 1 })
-    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'unclear' })
-    const last = (await world.history(stream)).at(-1)
-    expect((last as { data: { detail: string } }).data.detail).toMatch(
-      /look it up by hand.*nonce_already_used/,
-    )
-  })
-
-  test.each<[string, readonly FacilitatorAct[], string]>([
-    ['refused before', [{ json: { success: false, errorReason: 'insufficient_funds' } }, 'hang'], 'unclear'],
-    ['asked for the first time', ['hang'], 'unclear'],
-  ])('what was %s, asked for and not answered before a crash is looked up by hand', async (_, acts, why) => {
-    const facilitator = await acting(...acts)
-    const world = aWorld()
-    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 2)
-    const stream = await world.claim({ payer: somebody(), value: 20_000n, validBefore })
-    await world.start({ facilitator: facilitator.client })
-    await expect.poll(() => facilitator.settled.length).toBe(acts.length)
-    await world.stop()
-    const after = aWorld({ store: world.store })
-    const refusing = await acting({ json: { success: false, errorReason: 'insufficient_funds' } })
-    await after.start({ facilitator: refusing.client, timing: { ...QUICK, patienceMs: 0 } })
-    expect(await after.until(stream, 'uncollectable')).toMatchObject({ reason: why })
-    expect(refusing.settled.length).toBeGreaterThan(0)
-  })
-
-  test('what it refuses is tried again, and each request is in the log before it', async () => {
-    const facilitator = await acting({
-      status: 400,
-      json: { success: false, errorReason: 'insufficient_funds' },
-    })
-    const world = aWorld()
-    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 1)
-    const stream = await world.claim({ payer: somebody(), value: 20_000n, validBefore })
-    await world.start({ facilitator: facilitator.client })
-    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'insufficient_funds' })
-    expect(facilitator.settled.length).toBeGreaterThan(3)
-    const types = await typesOf(world, stream)
-    expect(types.filter((type) => type === 'SettlementRequested')).toHaveLength(facilitator.settled.length)
-  })
-})
 
 describe('the gateway', () => {
   const claimAt = (world: SettlementWorld): Promise<string> =>
@@ -199,7 +103,7 @@ describe('the gateway', () => {
       const world = aWorld()
       const stream = await claimAt(world)
       const [claimed] = await world.history(stream)
-      const { payer, payTo, value, nonce } = (claimed as ServiceEvent).data as ClaimData
+      const { payer, payTo, value, nonce } = (claimed as ServiceEvent).data as LoadedPayment['claim']
       const ours = { fromAddress: payer, toAddress: payTo, amount: value, nonce, status: 'received' }
       gateway.transfers.push({ id: 'c1f0-transfer', ...ours, ...wrong })
       await world.start({ gateway: gateway.client })
@@ -244,21 +148,59 @@ describe.skipIf(missingChain !== undefined)(`a facilitator beside a node ${missi
     return { server, client: createFacilitator({ on: BASE, url: server.url, publicUrl, requestMs: 3_000 }) }
   }
 
-  test.each([1, 2] as const)(
-    'the reference facilitator settles what we forward, version %i',
-    async (protocol) => {
-      const { server, client } = await reference(() => undefined)
-      const stream = await world.claim({ payer, value: 20_000n, protocol })
-      await world.start({ facilitator: client })
-      const { blockNumber } = await world.until(stream, 'confirmed')
-      expect(blockNumber).toBeGreaterThan(0)
-      expect((await world.untilEvent('SettlementConfirmed')).data).toMatchObject({ by: 'facilitator' })
-      await chain.mine(2)
-      await world.until(stream, 'final')
-      expect(server.settled).toHaveLength(1)
-      await expectEqual()
-    },
-  )
+  test('the reference facilitator settles what we forward', async () => {
+    const { server, client } = await reference(() => undefined)
+    const stream = await world.claim({ payer, value: 20_000n, protocol: 1 })
+    await world.start({ facilitator: client })
+    const { blockNumber } = await world.until(stream, 'confirmed')
+    expect(blockNumber).toBeGreaterThan(0)
+    expect((await world.untilEvent('SettlementConfirmed')).data).toMatchObject({ by: 'facilitator' })
+    await chain.mine(2)
+    await world.until(stream, 'final')
+    expect(server.settled).toHaveLength(1)
+    await expectEqual()
+  })
+
+  test.each<[string, FacilitatorAct, RegExp]>([
+    ['that hangs up', 'cut', /did not answer/],
+    ['that answers garbage', { text: '<html>502</html>' }, /without JSON/],
+    ['that answers without a verdict', { json: { hello: 1 } }, /without a verdict/],
+    ['that names no transaction', { json: { success: true, transaction: '' } }, /names no transaction/],
+    ['that names something else', { json: { success: true, transaction: '0x12' } }, /no transaction: 0x12/],
+    ['that answers more than is read', { json: { success: true, padding: 'x'.repeat(70_000) } }, /bytes/],
+    [
+      'that fails',
+      { status: 500, json: { success: false, errorReason: 'unexpected_settle_error' } },
+      /unexpected/,
+    ],
+  ])('one %s leaves it unknown, says so once, and is asked again', async (_, act, reason) => {
+    const { settle } = referenceFacilitator(chain.rpcUrl, await chain.gasWallet())
+    const server = await startScriptedFacilitator(async (body, count) =>
+      count < 3 ? act : { json: await settle(body) },
+    )
+    servers.push(server)
+    const stream = await world.claim({ payer, value: 20_000n })
+    await world.start({ facilitator: createFacilitator({ on: BASE, url: server.url, publicUrl }) })
+    expect((await world.until(stream, 'confirmed')).attempts).toBe(1)
+    const unknown = (await world.history(stream)).filter(({ type }) => type === 'SettlementUnknown')
+    expect(unknown.map(({ data }) => (data as { reason: string }).reason)).toEqual([
+      expect.stringMatching(reason),
+    ])
+    expect(server.settled).toHaveLength(4)
+    await expectEqual()
+  })
+
+  test('what it refuses is tried again, and each request is in the log before it', async () => {
+    const facilitator = await acting(EMPTY)
+    const stream = await world.claim({ payer, value: 20_000n })
+    await world.start({ facilitator: facilitator.client })
+    await expect.poll(() => facilitator.settled.length).toBeGreaterThan(3)
+    await chain.passTime(361)
+    expect(await world.until(stream, 'uncollectable')).toMatchObject({ reason: 'insufficient_funds' })
+    const types = await typesOf(world, stream)
+    expect(types.filter((type) => type === 'SettlementRequested')).toHaveLength(facilitator.settled.length)
+    await expectEqual()
+  })
 
   test('what it settled and could not tell is found on the chain', async () => {
     const { client } = await reference(() => 'cut')
@@ -288,7 +230,7 @@ describe.skipIf(missingChain !== undefined)(`a facilitator beside a node ${missi
     const stream = await world.claim(terms)
     await world.start({ facilitator: facilitator.client })
     expect(await world.until(stream, 'unknown')).toMatchObject({ transaction: HASH })
-    await chain.send(transferCall(await signAuthorization(payer, terms), BASE))
+    await chain.send(transferCall(await signAuthorization(payer, terms)))
     await world.until(stream, 'confirmed')
     await expectEqual()
   })
@@ -326,4 +268,4 @@ const CLAIM = {
   validBefore: 1,
   nonce: HASH,
   signature: '0x',
-} as unknown as ClaimData
+} as unknown as LoadedPayment['claim']

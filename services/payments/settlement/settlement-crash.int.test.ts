@@ -9,6 +9,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
+import { type ServedFacilitator, serveReferenceFacilitator } from '../testing/chain/reference-facilitator.ts'
 import { PAY_TO } from '../testing/chain/settlement-world.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 
@@ -19,6 +20,7 @@ const BLOCK_MS = 100
 
 describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingChain ?? ''}`, () => {
   let chain: TestChain
+  let facilitator: ServedFacilitator | undefined
   let directory: string
   let running: ChildProcess | undefined
   /** Aborted when the time of a test is over: who goes on then keeps its process from ending. */
@@ -34,6 +36,7 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
   afterAll(async () => {
     // Where the test has failed, its child would go on for ever.
     running?.kill('SIGKILL')
+    facilitator?.close()
     await chain?.stop()
     await rm(directory, { recursive: true, force: true })
   })
@@ -70,7 +73,8 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
   }
 
   test('between any two steps goes on where it was: one transfer for each claim, and every claim final', async () => {
-    const gasKey = await chain.gasWallet()
+    facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet())
+    const { url } = facilitator
     const payerKey = generatePrivateKey()
     const payer = privateKeyToAccount(payerKey).address
     await chain.mint(payer, 10_000_000n)
@@ -79,11 +83,11 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
 
     let kills = 0
     for (let step = 1; step <= MOST_STEPS; step++) {
-      if ((await run([gasKey, payerKey, '2', String(step)])) === 'ended') break
+      if ((await run([url, payerKey, '2', String(step)])) === 'ended') break
       kills += 1
     }
     expect(kills).toBeGreaterThan(8)
-    expect(await run([gasKey, payerKey, '0', '0'])).toBe('ended')
+    expect(await run([url, payerKey, '0', '0'])).toBe('ended')
 
     await mining.stop()
     const store = await openEmbeddedStore({ directory, now: Date.now })

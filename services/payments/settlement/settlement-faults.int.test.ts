@@ -1,18 +1,20 @@
-import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import type { Chain } from '../chain/chain.ts'
+import { createChain } from '../chain/create-chain.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
+import { type ServedFacilitator, serveReferenceFacilitator } from '../testing/chain/reference-facilitator.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
 import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
 import { cancelCall, randomNonce } from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 
-const SEND = 'eth_sendRawTransaction'
-
 describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingChain ?? ''}`, () => {
   let chain: TestChain
   let line: RpcProxy
+  let facilitator: ServedFacilitator
+  let facilitatorLine: RpcProxy
   let world: SettlementWorld
   let before: bigint
   const funded = new Map<string, bigint>()
@@ -22,8 +24,6 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     funded.set(payer.address.toLowerCase(), usdc)
     return world.claim({ payer, value: 20_000n })
   }
-  /** Transactions of the gas wallet that are in blocks. */
-  const sent = (): Promise<number> => chain.node.getTransactionCount({ address: world.gasAddress() })
 
   beforeAll(async () => {
     chain = await startTestChain()
@@ -33,14 +33,18 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     funded.clear()
     line = await startRpcProxy(chain.rpcUrl)
     before = await chain.balanceOf(PAY_TO)
-    const gasKey = await chain.gasWallet()
-    world = settlementWorld({ chain, gasKey, rpcUrl: line.url, requestMs: 150 })
+    facilitator = await serveReferenceFacilitator(chain.rpcUrl, await chain.gasWallet())
+    facilitatorLine = await startRpcProxy(facilitator.url)
+    world = settlementWorld({ chain, facilitatorUrl: facilitatorLine.url, rpcUrl: line.url, requestMs: 150 })
   })
   afterEach(async () => {
     line.setFault('none')
     await chain.setAutomine(true)
     await world.stop()
     await line.close()
+    facilitatorLine.setFault('none')
+    await facilitatorLine.close()
+    facilitator.close()
     await expectBalances(world.store, chain, { payTo: PAY_TO, before, funded })
   })
 
@@ -61,30 +65,18 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     },
   )
 
-  test('a transaction that the node took and did not answer for is found in its block', async () => {
-    line.setFault('lose-answer', SEND)
-    const stream = await aClaim()
-    const lost = line.hit(1, SEND)
-    await world.start()
-    await lost
-    const { transaction } = await world.until(stream, 'confirmed')
-    expect((await world.history(stream)).map(({ type }) => type)).not.toContain('SettlementUnknown')
-    expect((await world.untilEvent('SettlementConfirmed')).data).toMatchObject({ transaction, by: 'own' })
-    expect(await sent()).toBe(1)
-  })
-
-  test.each(['refuse', 'hang'] as const)(
-    '%s: a transaction that never reached the node is sent anew',
+  test.each(['refuse', 'lose-answer'] as const)(
+    '%s: what the facilitator did or did not do is told by the chain',
     async (fault) => {
-      line.setFault(fault, SEND)
+      facilitatorLine.setFault(fault, 'paymentPayload')
       const stream = await aClaim()
-      const lost = line.hit(1, SEND)
+      const lost = facilitatorLine.hit(1, 'paymentPayload')
       await world.start()
       await lost
-      await world.untilEvent('SettlementUnknown')
-      line.setFault('none')
-      await world.until(stream, 'confirmed')
-      expect(await sent()).toBe(1)
+      facilitatorLine.setFault('none')
+      const { transaction } = await world.until(stream, 'confirmed')
+      expect((await world.untilEvent('SettlementConfirmed')).data).toMatchObject({ transaction })
+      expect((await world.history(stream)).map(({ type }) => type)).toContain('SettlementUnknown')
     },
   )
 
@@ -98,59 +90,8 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
       await world.pause()
     }
     await world.until(stream, 'confirmed')
-    expect(await sent()).toBe(1)
     expect(settler.health().unknown).toBe(0)
   })
-
-  test('a log that refuses thirty records in a row makes no transaction dearer', async () => {
-    const inner = world.store
-    let refusals = 30
-    const store: EventStore = {
-      ...inner,
-      async append(stream, events, options) {
-        if (refusals > 0 && events.some(({ type }) => type === 'SettlementBroadcast')) {
-          refusals -= 1
-          throw new ServiceError('revision_conflict', { message: 'another event is there' })
-        }
-        return inner.append(stream, events, options)
-      },
-    }
-    const stream = await aClaim()
-    const { baseFeePerGas } = await chain.node.getBlock()
-    await world.start({ store })
-    const { transaction } = await world.until(stream, 'confirmed')
-    const { maxFeePerGas = 0n } = await chain.node.getTransaction({ hash: transaction as Hex })
-    expect(refusals).toBe(0)
-    // What the wallet takes for the market: twice the base fee, and a tip of a gwei here.
-    expect(maxFeePerGas).toBeLessThanOrEqual(2n * (baseFeePerGas ?? 0n) + 1_000_000_000n)
-  })
-
-  test('a transaction that no block takes is replaced under its own account nonce, and one of the two counts', async () => {
-    await chain.setAutomine(false)
-    const payer = await fundedPayer()
-    const stream = await world.claim({ payer, value: 20_000n })
-    await world.start()
-    await world.untilEvent('SettlementUnknown')
-    // One more joins the replacement.
-    const late = await world.claim({ payer, value: 10_000n })
-    await world.untilEvent('SettlementBroadcast', late)
-    await chain.mine(1)
-    await Promise.all([world.until(stream, 'confirmed'), lateOne(late)])
-    expect(await sent()).toBeLessThanOrEqual(2)
-  })
-
-  const fundedPayer = async () => {
-    await chain.setAutomine(true)
-    const payer = await chain.payer(50_000n)
-    funded.set(payer.address.toLowerCase(), 50_000n)
-    await chain.setAutomine(false)
-    return payer
-  }
-  /** It was in the transaction that counts, or comes in the next. */
-  const lateOne = async (late: string): Promise<void> => {
-    await chain.setAutomine(true)
-    await world.until(late, 'confirmed')
-  }
 
   test('a node that is away for the whole validity: nothing is said before it is known', async () => {
     line.setFault('refuse')
@@ -167,34 +108,37 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     expect((await world.until(stream, 'uncollectable')).reason).toBe('expired')
   })
 
-  test('what was sent and told by nobody is known again by its hash after the end of its validity', async () => {
-    await chain.setAutomine(false)
-    const payer = await fundedPayer()
-    const stream = await world.claim({ payer, value: 20_000n })
+  test('what was sent and told by nobody is found on the chain after the end of its validity', async () => {
+    facilitatorLine.setFault('lose-answer', 'paymentPayload')
+    const stream = await aClaim()
+    const lost = facilitatorLine.hit(1, 'paymentPayload')
     await world.start()
-    const address = world.gasAddress()
-    while ((await chain.node.getTransactionCount({ address, blockTag: 'pending' })) === 0) await world.pause()
+    await lost
     line.setFault('refuse')
-    await chain.mine(1)
+    while ((await chain.balanceOf(PAY_TO)) === before) await world.pause()
     await chain.passTime(400)
     line.setFault('none')
-    const { transaction } = await world.until(stream, 'confirmed')
-    const { status } = await chain.node.getTransactionReceipt({ hash: transaction as Hex })
-    expect(status).toBe('success')
+    expect((await world.until(stream, 'confirmed')).blockNumber).toBeGreaterThan(0)
   })
 
-  test('a payment whose logs the node does not tell holds up nobody else', async () => {
+  test('a payment of which the node tells nothing holds up nobody else', async () => {
     const payer = await chain.payer(50_000n)
     funded.set(payer.address.toLowerCase(), 50_000n)
     const nonce = randomNonce()
     const cancelled = await world.claim({ payer, value: 20_000n, nonce })
     await chain.send(await cancelCall(payer, nonce))
     const other = await aClaim()
-    line.setFault('refuse', 'eth_getLogs')
-    const settler = await world.start()
+    const node = createChain({ on: BASE, rpcUrl: chain.rpcUrl, elapsed: () => performance.now() })
+    let isMute = true
+    const outcomeOf: Chain['outcomeOf'] = async (transfer, since) => {
+      if (isMute && transfer.nonce === nonce)
+        throw new ServiceError('payments_unavailable', { message: 'The node has no log of it.' })
+      return node.outcomeOf(transfer, since)
+    }
+    const settler = await world.start({ chain: { ...node, outcomeOf } })
     await world.until(other, 'confirmed')
-    expect(settler.health()).toMatchObject({ ok: false, detail: expect.stringContaining('used for') })
-    line.setFault('none')
+    expect(settler.health()).toMatchObject({ ok: false, detail: expect.stringContaining('no log of it') })
+    isMute = false
     expect(await world.until(cancelled, 'uncollectable')).toMatchObject({ reason: 'cancelled' })
   })
 

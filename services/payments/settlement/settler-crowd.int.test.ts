@@ -4,29 +4,31 @@ import { BASE } from '../../../contracts/chain.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
 import { paymentFact } from '../../../projections/given-events.fixture.ts'
 import { rowsInMemory } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
-import type { Rehearsal, SettlementChain } from '../chain/chain.ts'
-import { type PaymentsRow, payments } from '../state/payments.ts'
+import type { Chain } from '../chain/chain.ts'
+import { type PaymentsRow, payments } from '../payments-projection.ts'
 import { newId } from '../testing/payments-in-memory.fixture.ts'
 import { NOW_S, nonceNumber } from '../testing/sign-payment.ts'
+import type { Facilitator } from './facilitator.ts'
 import { createSettler } from './settler.ts'
-import type { Wallet } from './wallet.ts'
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 const HONEST = `0x${'11'.repeat(20)}` as const
 const VALID_MS = 300_000
-/** The processor time of a poll of the settler, whatever it works on. */
+/** The time that the facilitator takes for each payment. */
 const LOOK_MS = 300
 
 const contract = BASE.usdc.toLowerCase()
-/** Made once of each type: checking the same form 90,000 times would be most of what this test does. */
+/** Made once of each type: checking the same form 3,000 times would be most of what this test does. */
 const template = {
   claimed: paymentFact('PaymentClaimed', { contract, asset: contract, answer: '{}' }).event,
-  requested: paymentFact('SettlementRequested', { paymentId: newId(), attempt: 1, settler: 'own' }).event,
+  requested: paymentFact('SettlementRequested', { paymentId: newId(), attempt: 1, settler: 'facilitator' })
+    .event,
   failed: paymentFact('SettlementFailed', { paymentId: newId(), attempt: 1, reason: 'insufficient_funds' })
     .event,
 }
@@ -47,7 +49,7 @@ function storyOf(payer: string, number: number, nowMs: number, isRefused: boolea
   return { stream, events: isRefused ? [claimed, ...refused] : [claimed] }
 }
 
-test('an honest payment among 30,000 of payers without funds is settled within its validity', async () => {
+test('an honest payment among 1,024 of payers without funds is settled within its validity', async () => {
   const clock = createFakeClock(NOW_S * 1_000)
   const { now, sleep } = clock
   /** The clock goes on when there is nothing left to do at its time. */
@@ -60,7 +62,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
   const store = openMemoryStore({ now })
   const rows = rowsInMemory<PaymentsRow>()
   const at = new Date(now()).toISOString()
-  for (let n = 1; n <= 30_000; n++) {
+  for (let n = 1; n <= LIMITS.claimsWaiting; n++) {
     const payer = `0x${n.toString(16).padStart(40, 'd')}`
     const { stream, events } = storyOf(payer, n, now(), true)
     await store.append(stream, events, { expected: 'no-stream' })
@@ -69,31 +71,29 @@ test('an honest payment among 30,000 of payers without funds is settled within i
   const keys = [...rows.entries.keys()].toSorted((one, other) => (one < other ? -1 : 1))
   const position = await store.head()
 
-  const fine: Rehearsal = { refusal: undefined, hasCode: false }
-  const short: Rehearsal = { refusal: { reason: 'insufficient_funds', detail: '' }, hasCode: false }
-  const chain: SettlementChain = {
-    payerFacts: () => Promise.reject(new Error('not asked here')),
-    rehearse: async ({ payer }) => (payer === HONEST ? fine : short),
-    outcomeOf: async () => ({ kind: 'unused' }),
+  let isHonestPaid = false
+  const chain: Chain = {
+    payerStatus: () => Promise.reject(new Error('not asked here')),
+    outcomeOf: async ({ payer }) =>
+      payer === HONEST && isHonestPaid
+        ? { kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }
+        : { kind: 'unused' },
     blockTime: async () => Math.floor(now() / 1_000),
-    transactionState: async () => 'missing',
-    receiptOf: async () => ({ blockNumber: 1, blockHash: HASH, isPaying: () => true }),
     blockHash: async () => HASH,
-    newestBlock: async () => 1,
     finalBlock: async () => 0,
     chainId: async () => BASE.id,
   }
-  const never = new AbortController().signal
-  const gas = { balance: 10n ** 18n, feePerGas: 1n, tipPerGas: 1n }
-  const wallet: Wallet = {
-    address: `0x${'99'.repeat(20)}`,
-    async accountNonce() {
-      await sleep(LOOK_MS, never)
-      return 0
+  const facilitator: Facilitator = {
+    async settle({ payer }) {
+      await sleep(LOOK_MS, new AbortController().signal)
+      if (payer !== HONEST)
+        return { kind: 'refused', why: 'insufficient_funds', reason: 'insufficient_funds' }
+      isHonestPaid = true
+      return { kind: 'settled', transaction: HASH }
     },
-    gas: async () => gas,
-    sign: async () => ({ hash: HASH, raw: '0x' }),
-    send: async () => ({ kind: 'sent' }),
+    verify: async () => ({ kind: 'valid' }),
+    findTransfer: async () => undefined,
+    problem: async () => undefined,
   }
   const ending = new AbortController()
   const settler = createSettler({
@@ -119,7 +119,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
       }),
     },
     chain,
-    wallet,
+    facilitator,
     onPaid: async () => undefined,
     newId,
     now,
@@ -128,7 +128,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
     report: () => undefined,
   })
   const running = settler.run(ending.signal)
-  await goOnUntil(() => settler.health().open === 30_000)
+  await goOnUntil(() => settler.health().open === LIMITS.claimsWaiting)
   await goOnUntil(() => now() >= NOW_S * 1_000 + 5_000)
 
   const claimedAtMs = now()

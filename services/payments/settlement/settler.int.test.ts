@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Lease, Leases } from '../../log/leases/leases.ts'
-import type { SettlementChain } from '../chain/chain.ts'
+import type { Chain } from '../chain/chain.ts'
 import { QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
 import type { Facilitator } from './facilitator.ts'
 
@@ -20,17 +20,13 @@ function aWorld(): SettlementWorld {
 const aPayer = () => privateKeyToAccount(generatePrivateKey())
 
 const unasked = (): Promise<never> => Promise.reject(new Error('not asked here'))
-const UNASKED: SettlementChain = {
-  payerFacts: unasked,
-  rehearse: unasked,
+const UNASKED: Chain = {
+  payerStatus: unasked,
   outcomeOf: unasked,
   blockTime: unasked,
-  transactionState: unasked,
-  receiptOf: unasked,
   blockHash: unasked,
-  newestBlock: unasked,
   finalBlock: unasked,
-  chainId: unasked,
+  chainId: async () => BASE.id,
 }
 
 /** A facilitator in this process, which counts. */
@@ -48,12 +44,28 @@ function counting(): Facilitator & { readonly asked: string[] } {
   }
 }
 
+/** The chain that it settles on: a payment is paid once it was asked for, and final at once. */
+const chainBehind = ({ asked }: { readonly asked: readonly string[] }, now: () => number): Chain => ({
+  ...UNASKED,
+  blockTime: async () => Math.floor(now() / 1_000),
+  outcomeOf: async ({ nonce }) =>
+    asked.includes(nonce)
+      ? { kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }
+      : { kind: 'unused' },
+  finalBlock: async () => 1,
+  blockHash: async () => HASH,
+})
+function settling(now = Date.now) {
+  const facilitator = counting()
+  return { facilitator, chain: chainBehind(facilitator, now) }
+}
+
 test('settles what was claimed before it started and after, and each once', async () => {
   const world = aWorld()
-  const facilitator = counting()
+  const { facilitator, chain } = settling()
   const terms = () => ({ payer: aPayer(), value: 20_000n })
   const before = await Promise.all([world.claim(terms()), world.claim(terms())])
-  await world.start({ facilitator })
+  await world.start({ facilitator, chain })
   const after = await world.claim(terms())
   await Promise.all([...before, after].map((stream) => world.until(stream, 'final')))
   expect(new Set(facilitator.asked).size).toBe(3)
@@ -78,7 +90,7 @@ test('a payment that could be settled and has waited for a minute is told by who
     held: () => [],
     run: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
   }
-  const settler = await world.start({ facilitator: counting(), leases: isHeldElsewhere })
+  const settler = await world.start({ ...settling(() => now), leases: isHeldElsewhere })
   expect(settler.health()).toMatchObject({ ok: true, payableSince: undefined })
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
   while (settler.health().payableSince === undefined) await world.pause()
@@ -87,7 +99,7 @@ test('a payment that could be settled and has waited for a minute is told by who
   now += 1
   expect(settler.health().ok).toBe(false)
   expect(settler.health().detail).toContain('has waited since 2026-11-21T12:00:00.000Z')
-  const other = await world.start({ facilitator: counting() })
+  const other = await world.start(settling(() => now))
   await world.until(stream, 'final')
   while (!settler.health().ok) await world.pause()
   expect(other.health().payableSince).toBeUndefined()
@@ -98,17 +110,16 @@ test('a clock that is set back by ten minutes puts off no look at a payment whos
   const looks: number[] = []
   const world = settlementWorld({ now: () => now })
   worlds.push(world)
-  const chain: SettlementChain = {
+  const chain: Chain = {
     ...UNASKED,
     chainId: async () => BASE.id,
     blockTime: async () => Math.floor(now / 1_000),
     outcomeOf: async () => ({ kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }),
-    newestBlock: async () => 1,
     finalBlock: async () => looks.push(now) - 1,
     blockHash: async () => HASH,
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
-  await world.start({ facilitator: counting(), chain, timing: { ...QUICK, finalityMs: 200 } })
+  await world.start({ facilitator: counting(), chain, timing: { ...QUICK, retryMs: 200, retryMaxMs: 200 } })
   while (looks.length === 0) await world.pause()
   now -= 600_000
   expect(await world.until(stream, 'final')).toMatchObject({ state: 'final' })
@@ -126,8 +137,9 @@ test('what troubled it while it settled is over when another process settles', a
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     },
   }
-  const silent = { ...counting(), problem: async () => 'no answer' }
-  const settler = await world.start({ facilitator: silent, leases: heldUntilTaken })
+  const { facilitator, chain } = settling()
+  const silent = { ...facilitator, problem: async () => 'no answer' }
+  const settler = await world.start({ facilitator: silent, chain, leases: heldUntilTaken })
   while (settler.health().ok) await world.pause()
   expect(settler.health().detail).toContain('facilitator at /supported: no answer')
   taken.abort()
@@ -152,23 +164,29 @@ test('a facilitator with ever other words does not fill the log', async () => {
     },
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
-  await world.start({ facilitator: chatty, elapsed: () => now })
+  const chain: Chain = {
+    ...UNASKED,
+    blockTime: async () => Math.floor(now / 1_000),
+    outcomeOf: async () => ({ kind: 'unused' }),
+  }
+  await world.start({ facilitator: chatty, chain, elapsed: () => now })
   const goOn = async (): Promise<void> => {
     now += 20
     await world.pause()
   }
   while (answers.length < 60) await goOn()
   expect((await world.history(stream)).length).toBeLessThan(40)
-  // A refusal after an answer that was missing may be of what that request has used.
   now += 1_000_000
   while ((await world.payment(stream)).state !== 'uncollectable') await goOn()
-  expect(await world.payment(stream)).toMatchObject({ reason: 'unclear' })
+  expect(await world.payment(stream)).toMatchObject({ reason: 'expired' })
 })
 
 test('a facilitator that cannot be used starts all the same, and health says why', async () => {
   const world = aWorld()
+  const { facilitator, chain } = settling()
   const settler = await world.start({
-    facilitator: { ...counting(), problem: async () => 'it refuses our credential' },
+    chain,
+    facilitator: { ...facilitator, problem: async () => 'it refuses our credential' },
   })
   while (settler.health().ok) await world.pause()
   expect(settler.health().detail).toBe('facilitator at /supported: it refuses our credential')
@@ -176,7 +194,7 @@ test('a facilitator that cannot be used starts all the same, and health says why
 
 test('settles only while it holds the lease, and goes on from the log when it gets it back', async () => {
   const world = aWorld()
-  const facilitator = counting()
+  const { facilitator, chain } = settling()
   type Work = Parameters<Leases['run']>[0]
   const taken = Promise.withResolvers<Work>()
   const leases: Leases = {
@@ -188,7 +206,7 @@ test('settles only while it holds the lease, and goes on from the log when it ge
   }
   const lease: Lease = { shard: 0, token: 1 }
   const first = await world.claim({ payer: aPayer(), value: 20_000n })
-  const settler = await world.start({ facilitator, leases })
+  const settler = await world.start({ facilitator, chain, leases })
   const work = await taken.promise
   expect(settler.health().detail).toBe('not settling in this process at the moment')
   await work.gained(lease)
@@ -204,7 +222,7 @@ test('settles only while it holds the lease, and goes on from the log when it ge
 
 test('an append without an answer is repeated with the same events, and happens once', async () => {
   const world = aWorld()
-  const facilitator = counting()
+  const { facilitator, chain } = settling()
   let failures = 0
   const ids: string[][] = []
   const store: typeof world.store = {
@@ -217,11 +235,12 @@ test('an append without an answer is repeated with the same events, and happens 
     },
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
-  await world.start({ facilitator, store })
+  await world.start({ facilitator, chain, store })
   await world.until(stream, 'final')
   expect((await world.history(stream)).map(({ type }) => type)).toEqual([
     'PaymentClaimed',
     'SettlementRequested',
+    'SettlementBroadcast',
     'SettlementConfirmed',
     'SettlementFinalised',
   ])

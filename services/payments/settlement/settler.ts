@@ -1,62 +1,62 @@
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/leases/leases.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import type { SettlementChain } from '../chain/chain.ts'
-import { type Payment } from '../state/payment-state.ts'
-import { type OpenPayment, PAYABLE_PREFIX, type PaymentsRow, paymentRowKey } from '../state/payments.ts'
+import { waitAtMost } from '../../runtime/async/wake-signal.ts'
+import type { Chain } from '../chain/chain.ts'
+import { createPaymentLog, evolvePayment, type Payment } from '../payment.ts'
+import {
+  type OpenPayment,
+  openPayments,
+  PAYABLE_PREFIX,
+  type PaymentsRow,
+  paymentRowKey,
+} from '../payments-projection.ts'
+import { createDuePayments } from './due-payments.ts'
 import type { Facilitator } from './facilitator.ts'
-import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
-import { followClaims } from './follow-claims.ts'
-import { createForwardedSettlement } from './forwarded-settlement.ts'
-import { createGasGuard } from './gas-guard.ts'
-import { createOwnSettlement, firstReason } from './own-settlement.ts'
-import { createPaymentQueue, type Stage } from './payment-queue.ts'
-import { createSettlementLog } from './settlement-log.ts'
-import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
-import type { Wallet } from './wallet.ts'
-import { workWhileLeased } from './work-while-leased.ts'
+import { createSettlement } from './settle-payment.ts'
+
+/** Waits of the settler, milliseconds. {@link LIMITS} explains each. */
+const SETTLEMENT_TIMING = {
+  retryMs: LIMITS.settlementRetryMs,
+  retryMaxMs: LIMITS.settlementRetryMaxMs,
+  pendingMs: LIMITS.settlementPendingMs,
+}
 
 export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain
   readonly store: EventStore
   /** The read model of payments, caught up when {@link Settler.run} is called. */
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
-  /** Undefined where no node is configured; then a facilitator settles, and is believed. */
-  readonly chain?: SettlementChain | undefined
-  /** Settles payments on the chain: a wallet of our own, which needs the chain, or a facilitator; or nobody. */
-  readonly wallet?: Wallet | undefined
+  /** Decides what became of payments on the direct rail. Undefined if no node is configured. */
+  readonly chain?: Chain | undefined
+  /** Submits payments of the direct rail. */
   readonly facilitator?: Facilitator | undefined
   /** Settles payments of the gateway rail. */
   readonly gateway?: Facilitator | undefined
   /** Shares the work with other processes: one settles at a time. Without it, this is the only one. */
   readonly leases?: Leases | undefined
   /**
-   * Told of a payment with an account whose money is there: before that is recorded, and after a failure or a crash
+   * Called with a payment for an account whose money is there: before that is recorded, and after a failure or a crash
    * once more, so it must do what it does once however often it is called.
    */
   readonly onPaid: (payment: Payment) => Promise<void>
-  /** Authorizations that share a transaction of our wallet. */
-  readonly batch?: number
-  /** Most that is paid for a unit of gas, in wei. */
-  readonly maxFeePerGas?: bigint
   readonly newId: () => string
-  /** Elapsed time, milliseconds, which nobody sets; by default that of this process. */
+  /** Milliseconds that only grow; by default those of this process. */
   readonly elapsed?: () => number
-  /** Told what an operator should know. Holds no secrets. */
+  /** Called with what an operator should know. Holds no secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
-  readonly timing?: Partial<SettlementTiming>
+  readonly timing?: Partial<Record<keyof typeof SETTLEMENT_TIMING, number>>
 }
 
 export interface SettlerHealth {
   readonly ok: boolean
   readonly detail: string
-  /** The gas wallet's balance at the last look, in wei. */
-  readonly gasBalance?: bigint
   /** Payments that are not at their end. */
   readonly open: number
   /** Age of the oldest payment that is served and not settled, milliseconds. */
@@ -64,19 +64,19 @@ export interface SettlerHealth {
   /** Payments of which it is not known whether they are settled. */
   readonly unknown: number
   /**
-   * When the oldest payment was claimed that could be settled and is not, Unix milliseconds; undefined where there is
-   * none. From the log: also told where another process settles, or none.
+   * When the oldest payment was claimed that could be settled and is not, Unix milliseconds; undefined if there is
+   * none. From the log: also reported if another process settles, or none.
    */
   readonly payableSince: number | undefined
 }
 
 /**
- * Makes claims money: follows the log, settles what is owed, watches what is settled until it is final. Everything
- * it decides is in the log before it acts on it, so a crash at any point is followed by the same work again, and the
+ * Makes claims money: follows the log, has what is owed settled, and checks that its block is final. Everything it
+ * decides is in the log before it acts on it, so a crash at any point is followed by the same work again, and the
  * token's own nonce sees to it that no authorization is used twice.
  *
  * @example
- * const settler = createSettler({ store, reader, chain, wallet, onPaid, newId, now: Date.now, sleep, report })
+ * const settler = createSettler({ store, reader, chain, facilitator, onPaid, newId, now: Date.now, sleep, report })
  * await settler.run(signal)
  */
 export interface Settler {
@@ -85,148 +85,155 @@ export interface Settler {
   health(): SettlerHealth
 }
 
-/** How often the gas wallet and facilitators are looked at; while one or the node is in trouble, after so many shortest waits. */
+/** How often facilitators are asked whether they can be used; while something is in trouble, after so many shortest waits. */
 const CHECK_MS = 60_000
 const TROUBLE_WAITS = 5
 const RESTART_MS = 1_000
+/** Without a payment the loop sleeps until one is added. */
+const IDLE_MS = 3_600_000
 
-// oxlint-disable-next-line max-lines-per-function -- the steps of a settlement share its queue, its timers and what is under way
+// oxlint-disable-next-line max-lines-per-function -- the loop, its troubles and its health are about the same payments
 export function createSettler(options: SettlerOptions): Settler {
-  const { on, store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
+  const { on, store, reader, chain, facilitator, gateway, leases, now, sleep, report } = options
   const elapsed = options.elapsed ?? (() => performance.now())
-  const timing = { ...SETTLEMENT_TIMING, ...options.timing }
-  const log = createSettlementLog(options)
-  const queue = createPaymentQueue({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
-  /** Current problems, by the part that has them. */
+  const timing: Readonly<Record<keyof typeof SETTLEMENT_TIMING, number>> = {
+    ...SETTLEMENT_TIMING,
+    ...options.timing,
+  }
+  const troubleMs = TROUBLE_WAITS * timing.retryMs
+  const payments = createDuePayments({ ...timing, elapsed, atOnce: LIMITS.settlementsAtOnce })
+  /** Current problems, by the part that has them; and payments that could not be worked on. */
   const problems = new Map<string, string>()
+  const failing = new Map<string, string>()
   let isWorking = false
   let isOwnChain = false
-  const gas = createGasGuard({
-    maxFeePerGas: options.maxFeePerGas ?? BigInt(LIMITS.settlementGasWei),
-    onChange: (state, balance) => report('settlement_gas', { state, balanceWei: balance.toString() }),
-  })
 
   /** Keeps a problem for the health report, and reports it when it begins, changes or ends. */
-  function problem(who: string, what: string | undefined): void {
-    if (problems.get(who) === what) return
-    if (what === undefined) problems.delete(who)
-    else problems.set(who, what)
-    report('settlement_trouble', { who, what: what ?? 'none any more' })
+  function setProblem(part: string, problem: string | undefined): void {
+    if (problems.get(part) === problem) return
+    if (problem === undefined) problems.delete(part)
+    else problems.set(part, problem)
+    report('settlement_trouble', { who: part, what: problem ?? 'none any more' })
+  }
+
+  function noteFailure(stream: string, error: unknown): void {
+    if (error === undefined) failing.delete(stream)
+    else
+      failing.set(stream, isServiceError(error) ? error.message : ((error as Error).stack ?? reasonOf(error)))
+    setProblem('payments', failing.values().next().value)
   }
 
   /** A node of another chain would find every authorization unused. */
   async function requireOwnChain(): Promise<void> {
-    if (isOwnChain) return
-    const id = await chain?.chainId()
-    isOwnChain = id === undefined || id === on.id
+    if (isOwnChain || chain === undefined) return
+    const id = await chain.chainId()
+    isOwnChain = id === on.id
     if (isOwnChain) return
     throw new ServiceError('payments_unavailable', {
       message: `The node is of chain ${id}, and payments are on chain ${on.id}: nothing is settled`,
     })
   }
 
-  /** Works off one stage, until the signal: what fails is tried again, and said. */
-  async function runStage(
-    stage: Stage,
-    most: number,
-    work: (streams: readonly string[], signal: AbortSignal) => Promise<unknown>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const noteOutcome = (error: unknown): void => {
-      const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
-      if (!signal.aborted) problem(stage, error === undefined ? undefined : (reason ?? reasonOf(error)))
-    }
-    while (!signal.aborted) {
-      await queue.wait(stage, signal)
-      if (stage === 'direct') await sleep(timing.gatherMs, signal)
-      const streams = signal.aborted ? [] : queue.take(stage, most)
-      if (streams.length === 0) continue
+  async function work(signal: AbortSignal): Promise<void> {
+    const log = createPaymentLog({ ...options, signal })
+    const settle = createSettlement({ ...options, ...timing, chain, facilitator, gateway, log, signal })
+    const settleOne = async ({ stream, rail }: Payment): Promise<void> => {
       try {
-        if (stage !== 'gateway') await requireOwnChain()
-        noteOutcome(await work(streams, signal))
+        if (rail === 'direct') await requireOwnChain()
+        const loaded = await settle(stream)
+        noteFailure(stream, undefined)
+        // Another process has written to it.
+        if (loaded === undefined) payments.putBackUntouched(stream, timing.retryMs)
+        else payments.putBack(loaded.payment)
       } catch (error) {
-        noteOutcome(error)
-        // It concerns the node and not these: when that is back, none of them may be too late.
-        queue.putBack(streams, TROUBLE_WAITS * timing.retryMs)
-      } finally {
-        queue.putBack(streams)
+        if (!signal.aborted) noteFailure(stream, error)
+        // The node or the log is away: it may be late when they are there again.
+        payments.putBackUntouched(stream, troubleMs)
       }
     }
-  }
-
-  /** All of them to their end, before one that failed is spoken of: nobody looks at a payment twice at a time. */
-  const eachOf =
-    (forwarded: { work(stream: string, signal: AbortSignal): Promise<void> }) =>
-    async (streams: readonly string[], signal: AbortSignal): Promise<unknown> =>
-      firstReason(await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal))))
-
-  function lanesOf(signal: AbortSignal): Promise<void>[] {
-    const parts = { queue, timing, now, elapsed, sleep }
-    const atOnce = LIMITS.facilitatorRequestsAtOnce
-    const finality = createFinalityWatch({ ...parts, chain })
-    const stages = [
-      runStage('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
-    ]
-    if (wallet !== undefined && chain !== undefined) {
-      const own = createOwnSettlement({ ...parts, chain, wallet, gas })
-      const batch = options.batch ?? LIMITS.settlementBatch
-      stages.push(runStage('direct', batch, (some, until) => own.work(some, until), signal))
-      stages.push(watch('gas', () => seeGas(wallet), signal))
-    } else if (facilitator !== undefined) {
-      const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
-      stages.push(runStage('direct', atOnce, eachOf(forwarded), signal))
-      stages.push(watch('facilitator at /supported', () => facilitator.problem(signal), signal))
-    }
-    if (gateway !== undefined) {
-      const credited = createForwardedSettlement({
-        ...parts,
-        facilitator: gateway,
-        chain: undefined,
-        settler: 'gateway',
-      })
-      stages.push(runStage('gateway', atOnce, eachOf(credited), signal))
-      stages.push(watch('gateway at /supported', () => gateway.problem(signal), signal))
-    }
-    return stages
-  }
-
-  async function seeGas(own: Wallet): Promise<undefined> {
-    gas.see(await own.gas())
-  }
-
-  /** Looks at the gas wallet, or a facilitator, again and again: a problem is reported before somebody has paid in vain. */
-  async function watch(
-    who: string,
-    look: () => Promise<string | undefined>,
-    signal: AbortSignal,
-  ): Promise<void> {
+    const running = new Set<Promise<void>>()
     while (!signal.aborted) {
-      const what = await look().catch(reasonOf)
-      if (!signal.aborted) problem(who, what)
-      await sleep(problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS, signal)
+      const seen = payments.changed.count
+      const { taken, nextInMs } = payments.take()
+      for (const payment of taken) {
+        const one: Promise<void> = settleOne(payment).finally(() => running.delete(one))
+        running.add(one)
+      }
+      await waitAtMost(Math.min(nextInMs, IDLE_MS), payments.changed, seen, { sleep, signal })
     }
+    await Promise.all(running)
   }
 
-  async function followOn(signal: AbortSignal): Promise<void> {
+  /** Adds every payment that is not at its end: those of the past from the read model, then those that come. */
+  async function followClaims(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await followClaims({ store, reader, queue }, signal)
-        problem('log', undefined)
+        // Before its rows are read: what is folded meanwhile is met twice, and nothing is missed.
+        const after = reader.health().position
+        for (const paymentId of openPayments(reader)) {
+          const payment = reader.get(paymentRowKey(paymentId))
+          if (payment !== undefined && 'stream' in payment) payments.add(payment as Payment)
+        }
+        for await (const item of store.subscribe({ after, filter: { types: ['PaymentClaimed'] }, signal })) {
+          setProblem('log', undefined)
+          const payment =
+            item.kind === 'event' ? evolvePayment(undefined, decodeEvent(item.event)) : undefined
+          if (payment !== undefined) payments.add(payment)
+        }
       } catch (error) {
-        problem('log', reasonOf(error))
+        setProblem('log', reasonOf(error))
         await sleep(RESTART_MS, signal)
       }
     }
   }
 
-  async function settle(signal: AbortSignal): Promise<void> {
+  /** Asks a facilitator again and again whether it can be used: a problem is reported before somebody has paid in vain. */
+  async function watch(part: string, asked: Facilitator | undefined, signal: AbortSignal): Promise<void> {
+    if (asked === undefined) return
+    while (!signal.aborted) {
+      const problem = await asked.problem(signal).catch(reasonOf)
+      if (!signal.aborted) setProblem(part, problem)
+      await sleep(problems.has(part) ? troubleMs : CHECK_MS, signal)
+    }
+  }
+
+  async function settleAll(signal: AbortSignal): Promise<void> {
     isWorking = true
-    await Promise.all([followOn(signal), ...lanesOf(signal)])
-    queue.clear()
-    gas.rest()
+    await Promise.all([
+      followClaims(signal),
+      work(signal),
+      watch('facilitator at /supported', facilitator, signal),
+      watch('gateway at /supported', gateway, signal),
+    ])
+    payments.clear()
+    failing.clear()
     // The next process that settles has problems of its own.
-    for (const who of problems.keys()) problem(who, undefined)
+    for (const part of problems.keys()) setProblem(part, undefined)
     isWorking = false
+  }
+
+  /** Settles while this process holds the lease; when it is lost, the work has stopped before another process has it. */
+  async function settleLeased(held: Leases, signal: AbortSignal): Promise<void> {
+    let ending = new AbortController()
+    let done: Promise<void> | undefined
+    const gained = async (): Promise<void> => {
+      ending = new AbortController()
+      done = settleAll(ending.signal)
+    }
+    const lost = async (): Promise<void> => {
+      ending.abort()
+      await done
+    }
+    while (!signal.aborted) {
+      try {
+        await held.run({ gained, lost }, signal)
+      } catch (error) {
+        setProblem('lease', reasonOf(error))
+        await sleep(RESTART_MS, signal)
+      } finally {
+        await lost()
+      }
+    }
   }
 
   function payableSince(): number | undefined {
@@ -237,40 +244,24 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   function detail(lateSince: number | undefined): string {
-    const state = gas.state()
-    const parts = [...problems].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
-    if (lateSince !== undefined) {
+    const parts = [...problems].map(([part, problem]) => `${part}: ${problem.split('\n')[0]}`)
+    if (lateSince !== undefined)
       parts.push(`a payment that could be settled has waited since ${isoTime(lateSince)}`)
-    }
-    if (state !== 'fine' && state !== 'unknown') parts.push(`gas: ${state}`)
-    if (wallet === undefined && facilitator === undefined) parts.push('nobody settles payments on the chain')
+    if (facilitator === undefined || chain === undefined) parts.push('nobody settles payments on the chain')
     if (!isWorking) parts.push('not settling in this process at the moment')
     return parts.length === 0 ? 'settling' : parts.join('; ')
   }
 
   return {
-    async run(signal) {
-      if (leases === undefined) return settle(signal)
-      while (!signal.aborted) {
-        try {
-          await workWhileLeased(leases, settle, signal)
-        } catch (error) {
-          problem('lease', reasonOf(error))
-          await sleep(RESTART_MS, signal)
-        }
-      }
-    },
+    run: (signal) => (leases === undefined ? settleAll(signal) : settleLeased(leases, signal)),
     health() {
-      const balance = gas.balance()
-      const isShort = gas.state() === 'empty' || gas.state() === 'expensive'
       const since = payableSince()
       const lateSince = since !== undefined && now() - since >= LIMITS.settlementLateMs ? since : undefined
       return {
-        ok: problems.size === 0 && !isShort && lateSince === undefined,
+        ok: problems.size === 0 && lateSince === undefined,
         detail: detail(lateSince),
         payableSince: since,
-        ...(balance !== undefined && { gasBalance: balance }),
-        ...queue.totals(),
+        ...payments.totals(now()),
       }
     },
   }

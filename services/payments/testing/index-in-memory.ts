@@ -4,7 +4,7 @@ import { rangeIn } from '../../../projections/given-events.fixture.ts'
 import { rowsInMemory } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createPaymentIndex, type PaymentIndex } from '../payment-index.ts'
-import { type PaymentsRow, payments } from '../state/payments.ts'
+import { type PaymentsRow, payments } from '../payments-projection.ts'
 
 /** The read model of payments of a test, which goes on when it is told to. */
 export interface IndexInMemory extends PaymentIndex {

@@ -14,8 +14,8 @@ import {
 import { hurry } from '../../../testing/time/hurry.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../create-payments.ts'
+import type { Payment } from '../payment.ts'
 import type { Payments } from '../payments.ts'
-import type { Payment } from '../state/payment-state.ts'
 import { openRecovery } from '../verification/recover-signer.ts'
 import { createIndexInMemory, type IndexInMemory } from './index-in-memory.ts'
 import { RICH_CHAIN } from './rich-chain.ts'
@@ -38,7 +38,7 @@ const recovery = await openRecovery({
   },
 })
 
-/** The key that every process of a test derives secrets from, and the address for callers. */
+/** The key that every process of a test derives secrets from. */
 const PROOF_KEY = Buffer.alloc(32, 9)
 export const PUBLIC_URL = 'https://signals.example.com'
 
@@ -71,7 +71,7 @@ export interface PaymentsInMemory {
 }
 
 export const TRANSACTION = `0x${'7a'.repeat(32)}` as const
-const CONFIRMED = { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by: 'own' }
+const CONFIRMED = { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by: 'facilitator' }
 
 /** Payments as they are, over a log in memory and a chain on which everybody has enough. */
 export function paymentsInMemory(
@@ -84,7 +84,6 @@ export function paymentsInMemory(
   const payments = createPayments({
     on: BASE,
     proofKey: PROOF_KEY,
-    publicUrl: () => PUBLIC_URL,
     store,
     index,
     chain: RICH_CHAIN,
@@ -97,9 +96,6 @@ export function paymentsInMemory(
     now: () => NOW_S * 1_000,
     elapsed: () => NOW_S * 1_000,
     sleep: hurry,
-    report(event) {
-      throw new Error(`reported: ${event}`)
-    },
     ...change,
   })
   closings.push(() => {

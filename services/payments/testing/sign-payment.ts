@@ -1,6 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { createSiweMessage } from 'viem/siwe'
-import { BASE, type PaymentChain } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { AUTHORIZATION_TYPES, type Authorization, signingDomain } from '../verification/recover-signer.ts'
 
 /** Whom payments of tests are for. */
@@ -78,42 +77,3 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
 })
 
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
-
-/** The text that a payer's wallet signs to get an answer again: the value of SIGN-IN-WITH-X. It is viem's, and not ours. */
-export async function signInOf(
-  payer: TestPayer,
-  { nonce, on = BASE, url, atMs = NOW_S * 1_000, ...more }: SignInTerms,
-): Promise<string> {
-  const { host: domain, origin: uri } = new URL(url)
-  const issuedAt = new Date(atMs)
-  const fields = {
-    domain,
-    uri,
-    address: payer.address,
-    version: '1',
-    nonce: nonce.slice(2),
-    ...more,
-  } as const
-  const signature = await payer.signMessage({
-    message: createSiweMessage({ ...fields, version: '1', chainId: on.id, issuedAt }),
-  })
-  return encoded({
-    ...fields,
-    chainId: on.network,
-    type: 'eip191',
-    issuedAt: issuedAt.toISOString(),
-    signature,
-  })
-}
-
-export interface SignInTerms {
-  /** The nonce of the authorization. */
-  readonly nonce: `0x${string}`
-  readonly on?: PaymentChain
-  /** The origin of the service. */
-  readonly url: string
-  readonly atMs?: number
-  readonly statement?: string
-  readonly domain?: string
-  readonly uri?: string
-}

@@ -9,49 +9,45 @@ import type { KnownFunds } from '../claims/decide-claim.ts'
 import type { VerifiedPayment } from '../payments.ts'
 import { paymentRefusedError } from '../refusal.ts'
 import type { Facilitator } from '../settlement/facilitator.ts'
-import { meaningOf } from '../settlement/facilitator-codes.ts'
 
-export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
-  /** Undefined where no node is configured. */
+export interface PayerCheckOptions extends Pick<Clock, 'elapsed'> {
+  /** Answers for payments on the direct rail. Undefined if no node is configured. */
   readonly chain: Chain | undefined
-  /** Settles payments on the chain if no node is configured. */
-  readonly facilitator: Pick<Facilitator, 'verify'> | undefined
-  /** Settles payments of the gateway rail. */
-  readonly gateway: Pick<Facilitator, 'verify'> | undefined
+  /** Answers for payments on the gateway rail, since the gateway keeps balances and nonces of its own. */
+  readonly gateway?: Pick<Facilitator, 'verify'> | undefined
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }
 
-export type PayerCheck = ReturnType<typeof createPayerCheck>
+/**
+ * The funds of a payer, asked before anything is computed.
+ *
+ * @param awaited what the payer has promised already, millionths of a USDC
+ * @returns undefined if there is nobody to ask
+ * @throws ServiceError `payment_refused`; `payments_unavailable` if there is no answer
+ */
+export type PayerCheck = (
+  payment: VerifiedPayment,
+  product: Product,
+  awaited: bigint,
+) => Promise<KnownFunds | undefined>
 
 /** How soon a payment may be tried again that nobody could be asked about. */
 const RETRY_AFTER_S = 5
 
-/**
- * Checks with the chain or a facilitator whether a payer can pay, before anything is computed. The gateway keeps balances
- * and nonces of its own, so it is asked about its payments and the chain is not. A node tells what a payer has; a
- * facilitator only that it has enough for this payment.
- */
-export function createPayerCheck({ chain, facilitator, gateway, now, elapsed, signal }: PayerCheckOptions) {
+/** A node tells what a payer has; the gateway only that it has enough for this payment. */
+export function createPayerCheck({ chain, gateway, elapsed, signal }: PayerCheckOptions): PayerCheck {
   const refused = new RecentMap<string, ServiceError>(LIMITS.payersRemembered, {
     ttlMs: LIMITS.payerRefusedMs,
     now: elapsed,
   })
 
-  const mayLook = createLookBudget(elapsed)
-  /** Authorizations that brought us nothing, when it was asked a moment ago. */
-  const unpaid = new RecentMap<string, true>(LIMITS.payersRemembered, {
-    ttlMs: LIMITS.givenUpLookMs,
-    now: elapsed,
-  })
-
-  async function ask(
+  async function askGateway(
     asked: Pick<Facilitator, 'verify'>,
     payment: VerifiedPayment,
     product: Product,
   ): Promise<KnownFunds> {
-    const key = `${payment.rail} ${payment.payer}`
-    const before = refused.get(key)
+    const before = refused.get(payment.payer)
     if (before !== undefined) throw before
     const verdict = await asked.verify({ ...payment, product }, signal)
     if (verdict.kind === 'valid') return { balance: payment.value, isAll: false }
@@ -63,51 +59,22 @@ export function createPayerCheck({ chain, facilitator, gateway, now, elapsed, si
         isForCallers: true,
       })
     }
-    const reason = meaningOf(verdict.reason)?.reason ?? 'unexpected_verify_error'
-    const refusal = paymentRefusedError(reason, `The facilitator refuses the payment: ${verdict.reason}.`)
+    const refusal = paymentRefusedError(verdict.code, `The gateway refuses the payment: ${verdict.reason}.`)
     // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
-    if (reason === 'insufficient_funds') refused.set(key, refusal)
+    if (verdict.code === 'insufficient_funds') refused.set(payment.payer, refusal)
     throw refusal
   }
 
-  return {
-    /**
-     * @param awaited what the payer has promised already, millionths of a USDC
-     * @returns what the payer has; undefined where there is nobody to ask
-     * @throws ServiceError `payment_refused`; `payments_unavailable` where there is no answer
-     */
-    async fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint) {
-      if (payment.rail === 'gateway') return gateway && ask(gateway, payment, product)
-      if (chain !== undefined) return askNode(chain, payment, awaited)
-      return facilitator && ask(facilitator, payment, product)
-    },
-    /**
-     * Whether the money of an authorization has come to us, although the log knows nothing of it: its claim was lost with
-     * a log that was restored from an older copy, or its payer sent it to the chain. Of payers without money few are looked
-     * for in a second, since empty accounts cost nothing to make; beyond that nobody has paid.
-     *
-     * @param isPoor whether the payer has too little for this payment: it may be because this payment took it
-     * @throws ServiceError `payments_unavailable` where the node does not answer
-     */
-    async hasPaid(payment: VerifiedPayment, isPoor: boolean): Promise<boolean> {
-      const { rail, payer, payTo, nonce, value, validBefore } = payment
-      const key = `${payer} ${nonce}`
-      if (rail !== 'direct' || chain === undefined || unpaid.get(key) === true) return false
-      // Nobody takes it earlier than this.
-      const since = (Number(validBefore) - LIMITS.paymentValidityMostS) * 1_000
-      if (now() - since > LIMITS.paidLongAgoMs) return false
-      if (isPoor && !mayLook()) return false
-      const { kind } = await chain.outcomeOf({ payer, payTo, nonce, value }, since)
-      if (kind !== 'paid') unpaid.set(key, true)
-      return kind === 'paid'
-    },
+  return async (payment, product, awaited) => {
+    if (payment.rail === 'gateway') return gateway && askGateway(gateway, payment, product)
+    return chain && askNode(chain, payment, awaited)
   }
 }
 
 async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
   const { payer, nonce, value } = payment
   const owed = awaited + value
-  const { balance, isNonceUsed, hasCode } = await node.payerFacts({ payer, nonce }, owed)
+  const { balance, isNonceUsed, hasCode } = await node.payerStatus({ payer, nonce }, owed)
   if (balance < owed) {
     throw paymentRefusedError(
       'insufficient_funds',
@@ -127,19 +94,4 @@ async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): 
     )
   }
   return { balance, isAll: true }
-}
-
-/** Limits how many authorizations of payers without money are looked up in a second. */
-function createLookBudget(elapsed: () => number): () => boolean {
-  let budget: { readonly left: number; readonly at: number } = {
-    left: LIMITS.poorPayerLooksPerS,
-    at: elapsed(),
-  }
-  return () => {
-    const at = elapsed()
-    const earned = (Math.max(0, at - budget.at) / 1_000) * LIMITS.poorPayerLooksPerS
-    const left = Math.min(LIMITS.poorPayerLooksPerS, budget.left + earned)
-    budget = { left: left >= 1 ? left - 1 : left, at }
-    return left >= 1
-  }
 }

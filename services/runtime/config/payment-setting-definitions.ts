@@ -3,11 +3,6 @@ import { addressSchema, NETWORK_NAME } from '../../../contracts/chain.ts'
 import { defineSettings } from './setting-definition.ts'
 import { url, usdc } from './setting-schemas.ts'
 
-const privateKey = z
-  .string()
-  .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
-  .optional()
-
 /** Settings of payments for single calls and plans. */
 export const PAYMENT_SETTINGS = defineSettings({
   X402_NETWORK: {
@@ -35,19 +30,13 @@ export const PAYMENT_SETTINGS = defineSettings({
   },
   X402_RPC_URL: {
     schema: url(['http:', 'https:']),
-    help: 'Node of the chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
+    help: 'Node of the chain, which tells what payers have and whether they have paid. Payments on the chain need it and X402_FACILITATOR_URL. Default: none.',
     isSecret: true,
     example: 'https://base.example.com/v1/key',
   },
-  X402_SETTLER_KEY: {
-    schema: privateKey,
-    help: 'Private key of the wallet that sends settlements and pays their gas; needs X402_RPC_URL. It can spend nothing of the payers, and receives nothing. Default: none.',
-    isSecret: true,
-    example: 'the output of: echo 0x$(openssl rand -hex 32)',
-  },
   X402_FACILITATOR_URL: {
     schema: url(['http:', 'https:']),
-    help: 'Facilitator that settles instead of a wallet of our own (/verify, /settle, /supported). Default: none.',
+    help: 'Facilitator that submits payments to the chain (/settle, /supported); needs X402_RPC_URL. Default: none, payments on the chain are not taken.',
     example: 'https://api.cdp.coinbase.com/platform/v2/x402',
   },
   X402_FACILITATOR_TOKEN: {

@@ -2,20 +2,33 @@ import { describe, expect, test } from 'vitest'
 import { readSettings } from './read-settings.ts'
 
 const PAY_TO = `0x${'Ab'.repeat(20)}`
-const KEY = `0x${'1f'.repeat(32)}`
+const facilitator = 'https://x402.example.com'
 const node = 'https://base.example.com/v1/abc'
 const here = 'http://127.0.0.1:8545'
 
 describe('settings of payments', () => {
   test.each([
     [{ X402_PAY_TO: PAY_TO }],
-    [{ X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_SETTLER_KEY: KEY }],
+    [{ X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_FACILITATOR_URL: here }],
     [{ X402_PAY_TO: PAY_TO, X402_RPC_URL: 'http://[::1]:8545', X402_GATEWAY_URL: 'http://localhost:9/v1' }],
     [{ X402_PAY_TO: PAY_TO, X402_GATEWAY_URL: 'off' }],
-    [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
-    [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: 'https://x402.example.com' }],
-    [{ X402_NETWORK: 'base-sepolia', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
-    [{ X402_NETWORK: 'eip155:84532', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
+    [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_FACILITATOR_URL: facilitator }],
+    [
+      {
+        X402_NETWORK: 'base-sepolia',
+        X402_PAY_TO: PAY_TO,
+        X402_RPC_URL: node,
+        X402_FACILITATOR_URL: facilitator,
+      },
+    ],
+    [
+      {
+        X402_NETWORK: 'eip155:84532',
+        X402_PAY_TO: PAY_TO,
+        X402_RPC_URL: node,
+        X402_FACILITATOR_URL: facilitator,
+      },
+    ],
     [{ X402_NETWORK: 'eip155:31337', X402_ASSET: PAY_TO, X402_PAY_TO: PAY_TO, X402_RPC_URL: here }],
   ])('%j fit together', (environment) => {
     expect(readSettings([], environment).X402_PAYER_CAP).toBe(1_000_000n)
@@ -34,22 +47,15 @@ describe('settings of payments', () => {
     [{ X402_NETWORK: 'eip155:31337', X402_ASSET: PAY_TO, X402_RPC_URL: node }, 'is not on this machine'],
     [{ X402_NETWORK: 'solana' }, 'must be base, base-sepolia'],
     [{ X402_NETWORK: 'eip155:1', X402_ASSET: '0x12' }, 'must be an address'],
-    [{ X402_PAY_TO: PAY_TO, X402_SETTLER_KEY: KEY }, 'set X402_RPC_URL'],
-    [
-      { X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_SETTLER_KEY: KEY, X402_FACILITATOR_URL: here },
-      'both settle',
-    ],
-    [{ X402_RPC_URL: here, X402_SETTLER_KEY: KEY }, 'X402_PAY_TO does not say'],
-    [
-      { X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: here, X402_FACILITATOR_TOKEN: 't', X402_CDP_KEY: 'a:b' },
-      'both for the facilitator',
-    ],
+    [{ X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: here }, 'X402_RPC_URL does not name the node'],
+    [{ X402_RPC_URL: here, X402_FACILITATOR_URL: here }, 'X402_PAY_TO does not say'],
+    [{ X402_FACILITATOR_TOKEN: 't', X402_CDP_KEY: 'a:b' }, 'both for the facilitator'],
   ])('%j do not', (environment, words) => {
     expect(() => readSettings([], environment)).toThrowError(words)
   })
 
-  test('neither the wallet’s key nor the node’s address is shown', () => {
-    for (const environment of [{ X402_SETTLER_KEY: 'hunter2' }, { X402_RPC_URL: 'ftp://hunter2' }]) {
+  test('neither a key nor the node’s address is shown', () => {
+    for (const environment of [{ X402_CDP_KEY: 'hunter2' }, { X402_RPC_URL: 'ftp://hunter2' }]) {
       expect(() => readSettings([], environment)).toThrowError(/^(?!.*hunter2)/)
     }
   })

@@ -116,14 +116,12 @@ function requireFittingPayments(settings: Settings): void {
         : `X402_NETWORK is ${settings.X402_NETWORK}, and X402_ASSET does not name its token. Set it`,
     )
   }
-  if (isSet('X402_SETTLER_KEY') && !isSet('X402_RPC_URL')) {
-    throw invalidError('X402_SETTLER_KEY sends through a node: set X402_RPC_URL, or leave it out')
+  if (isSet('X402_FACILITATOR_URL') && !isSet('X402_RPC_URL')) {
+    throw invalidError(
+      'X402_FACILITATOR_URL submits payments, and X402_RPC_URL does not name the node that tells whether they are paid. Set it',
+    )
   }
-  if (isSet('X402_SETTLER_KEY') && isSet('X402_FACILITATOR_URL')) {
-    throw invalidError('X402_SETTLER_KEY and X402_FACILITATOR_URL both settle. Leave one of them out')
-  }
-  const isSettled = isSet('X402_SETTLER_KEY') || isSet('X402_FACILITATOR_URL')
-  if (isSettled && !isSet('X402_PAY_TO')) {
+  if (isSet('X402_FACILITATOR_URL') && !isSet('X402_PAY_TO')) {
     throw invalidError(
       'Payments can be settled, and X402_PAY_TO does not say to whom. Set it to your address',
     )

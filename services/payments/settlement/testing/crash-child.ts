@@ -4,16 +4,16 @@ import { openEmbeddedStore } from '../../../log/embedded/embedded-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createChain } from '../../chain/create-chain.ts'
 import { settlementWorld } from '../../testing/chain/settlement-world.ts'
+import { createFacilitator } from '../facilitator.ts'
 import type { SettlerOptions } from '../settler.ts'
-import { createWallet } from '../wallet.ts'
 
 /**
  * A process that claims and settles, and kills itself at the n-th step of what a crash could part: before and behind
- * each append, and before and behind each transaction. Without a step it ends by itself once nothing is open.
+ * each append, and before and behind each request to the facilitator. Without a step it ends by itself once nothing is open.
  *
- * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step}
+ * crash-child.ts {data folder} {rpc url} {facilitator url} {payer key} {claims} {step}
  */
-const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0'] =
+const [directory = '', rpcUrl = '', facilitatorUrl = '', payerKey = '', claims = '0', step = '0'] =
   process.argv.slice(2)
 
 let left = Number(step)
@@ -36,16 +36,20 @@ const store: EventStore = {
   },
 }
 const crashing = settlementWorld({ store })
-const wallet = createWallet({ on: BASE, rpcUrl, privateKey: gasKey })
+const facilitator = createFacilitator({
+  on: BASE,
+  url: facilitatorUrl,
+  publicUrl: () => 'https://signals.example.com',
+})
 const options: Partial<SettlerOptions> = {
   chain: createChain({ on: BASE, rpcUrl, elapsed: () => performance.now() }),
-  wallet: {
-    ...wallet,
-    async send(transaction) {
+  facilitator: {
+    ...facilitator,
+    async settle(...given) {
       mayCrash()
-      const outcome = await wallet.send(transaction)
+      const verdict = await facilitator.settle(...given)
       mayCrash()
-      return outcome
+      return verdict
     },
   },
   async onPaid({ paymentId }) {

@@ -9,7 +9,6 @@ import {
 } from 'viem'
 import { base } from 'viem/chains'
 import type { PaymentChain } from '../../../../contracts/chain.ts'
-import { MULTICALL_ADDRESS } from '../../chain/token-abi.ts'
 import contracts from './contracts/play-contracts.json' with { type: 'json' }
 
 /** Speaks to the node as its owner: sets balances, code and time. */
@@ -21,11 +20,10 @@ export const openPlayChain = (rpcUrl: string, on: PaymentChain): PlayChain =>
     .extend(publicActions)
     .extend(() => ({ on })) as unknown as PlayChain
 
-/** Puts the play token and the multicall contract where payments look for them. Safe to repeat. */
+/** Puts the play token where payments look for it. Safe to repeat. */
 export async function placeContracts(chain: PlayChain): Promise<void> {
-  const { PlayUsdc, PlayMulticall } = contracts.contracts
+  const { PlayUsdc } = contracts.contracts
   await chain.setCode({ address: chain.on.usdc, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
-  await chain.setCode({ address: MULTICALL_ADDRESS, bytecode: PlayMulticall.runtimeCode as `0x${string}` })
 }
 
 const playAbi = parseAbi([

@@ -38,10 +38,11 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
     if (isHit && fault === 'refuse') return void response.destroy()
     if (isHit && fault === 'hang') return void hanging.add(response)
     const isLost = isHit && fault === 'lose-answer'
-    const answer = await fetch(target, {
-      method: 'POST',
+    const path = request.url === '/' ? '' : request.url
+    const answer = await fetch(`${target}${path}`, {
+      method: request.method ?? 'POST',
       headers: { 'content-type': 'application/json' },
-      body,
+      ...(body !== '' && { body }),
     })
     const text = await answer.text()
     if (isLost) return void response.destroy()

@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
@@ -14,10 +13,11 @@ import { openRowTables } from '../../../log/projector/row-tables.ts'
 import { sleep } from '../../../runtime/async/sleep.ts'
 import { uuidV7 } from '../../../runtime/ids/uuid.ts'
 import { createChain } from '../../chain/create-chain.ts'
+import { evolvePayment, type Payment } from '../../payment.ts'
+import { type PaymentsRow, payments } from '../../payments-projection.ts'
+import { createFacilitator } from '../../settlement/facilitator.ts'
 import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'
-import { createWallet } from '../../settlement/wallet.ts'
-import { evolvePayment, type Payment } from '../../state/payment-state.ts'
-import { type PaymentsRow, payments } from '../../state/payments.ts'
+import { type ServedFacilitator, serveReferenceFacilitator } from './reference-facilitator.ts'
 import { type AuthorizationTerms, signAuthorization } from './sign-authorization.ts'
 import type { TestChain } from './test-chain.ts'
 
@@ -28,12 +28,7 @@ export const PAY_TO = '0x2222222222222222222222222222222222222222'
 export const QUICK = {
   retryMs: 20,
   retryMaxMs: 80,
-  restMs: 0,
-  gatherMs: 5,
-  pollMs: 10,
-  receiptMs: 400,
-  finalityMs: 30,
-  graceMs: 300,
+  pendingMs: 400,
 } as const
 
 const PAYMENTS_ALONE = [payments]
@@ -112,7 +107,6 @@ export interface SettlementWorld {
   untilEvent(type: ServiceEvent['type'], stream?: string): Promise<ServiceEvent>
   /** Lets everybody else have a turn, where no event tells what is waited for. */
   pause(): Promise<void>
-  gasAddress(): Hex
 }
 
 export interface WorldOptions {
@@ -121,7 +115,10 @@ export interface WorldOptions {
   readonly chain?: TestChain
   /** The settler's address of the node; by default the node's own. */
   readonly rpcUrl?: string
+  /** The wallet of a reference facilitator, which settles then. */
   readonly gasKey?: Hex
+  /** The settler's address of a facilitator; by default that of the reference facilitator. */
+  readonly facilitatorUrl?: string
   readonly store?: EventStore
   readonly now?: () => number
   readonly requestMs?: number
@@ -132,6 +129,7 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
   const store = options.store ?? openMemoryStore({ now })
   const ending = new AbortController()
   const running: Promise<unknown>[] = []
+  const served: ServedFacilitator[] = []
   const reports: string[] = []
   const told: string[] = []
 
@@ -142,6 +140,7 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
     const rpcUrl = options.rpcUrl ?? chain?.rpcUrl
     const requestMs = options.requestMs ?? 2_000
     const node = rpcUrl === undefined ? undefined : { rpcUrl, requestMs }
+    const facilitatorUrl = options.facilitatorUrl ?? (await serveReference())
     const report: SettlerOptions['report'] = (event, details) =>
       void reports.push(`${event} ${JSON.stringify(details)}`)
     const reader = projector.reader<PaymentsRow>(payments)
@@ -154,13 +153,23 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
       sleep,
       report,
       chain: node && createChain({ on, ...node, elapsed: now }),
-      wallet: node && gasKey && createWallet({ on, ...node, privateKey: gasKey }),
+      facilitator:
+        facilitatorUrl === undefined
+          ? undefined
+          : createFacilitator({ on, url: facilitatorUrl, publicUrl: () => 'https://signals.example.com' }),
       onPaid: async ({ paymentId }) => void told.push(paymentId),
       timing: QUICK,
       ...change,
     })
     running.push(settler.run(ending.signal).then(() => projector.close()))
     return settler
+  }
+
+  async function serveReference(): Promise<string | undefined> {
+    if (gasKey === undefined || chain === undefined) return undefined
+    const facilitator = await serveReferenceFacilitator(chain.rpcUrl, gasKey, on)
+    served.push(facilitator)
+    return facilitator.url
   }
 
   const paymentOf = async (stream: string): Promise<Payment> => {
@@ -192,6 +201,7 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
     async stop() {
       ending.abort()
       await Promise.all(running)
+      for (const facilitator of served) facilitator.close()
     },
     history: (stream) => Array.fromAsync(store.read(stream), decodeEvent),
     payment: paymentOf,
@@ -206,6 +216,5 @@ export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldO
         event.type === type && (stream === undefined || event.stream === stream) ? event : undefined,
       ),
     pause: () => sleep(5, ending.signal),
-    gasAddress: () => privateKeyToAccount(gasKey ?? '0x').address,
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
+import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, parseSignature } from 'viem'
 import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
 import { AUTHORIZATION_TYPES, signingDomain } from '../../verification/recover-signer.ts'
@@ -40,6 +40,26 @@ export async function signAuthorization(
   })
   const address = payer.address.toLowerCase() as Hex
   return { on, payer: address, payTo, value, validAfter, validBefore, nonce, signature }
+}
+
+const transferAbi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+])
+
+/** The call by which anybody makes an authorization a transfer. */
+export function transferCall({
+  payer,
+  payTo,
+  value,
+  validAfter,
+  validBefore,
+  nonce,
+  signature,
+}: SignedAuthorization): { readonly to: Hex; readonly data: Hex } {
+  const { r, s, v = 27n } = parseSignature(signature)
+  const args = [payer, payTo, value, validAfter, validBefore, nonce, Number(v), r, s] as const
+  const data = encodeFunctionData({ abi: transferAbi, functionName: 'transferWithAuthorization', args })
+  return { to: BASE.usdc, data }
 }
 
 const CANCEL_TYPES = {

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import type { Projection, Rows } from '../../../projections/index.ts'
-import type { ProjectionReader } from '../../log/projector/projector.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Projection, Rows } from '../../projections/index.ts'
+import type { ProjectionReader } from '../log/projector/projector.ts'
 import {
   evolvePayment,
   isAwaited,
@@ -11,7 +11,7 @@ import {
   isUnsettled,
   isWaiting,
   type Payment,
-} from './payment-state.ts'
+} from './payment.ts'
 
 /** Sums of one payer, or of all payers. Amounts are millionths of a USDC. */
 export interface PayerTotals extends JsonObject {

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import {
-  type Fact,
-  fold,
-  given,
-  paymentFact,
-  paymentIdOf,
-} from '../../../projections/given-events.fixture.ts'
-import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment-state.ts'
+import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import { type Fact, fold, given, paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
+import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment.ts'
 import {
   CLAIM_COUNTS_KEY,
   OPEN_PAYMENT_PREFIX,
@@ -19,7 +13,7 @@ import {
   paymentRowKey,
   payments,
   TOTALS_KEY,
-} from './payments.ts'
+} from './payments-projection.ts'
 
 const ALICE = `0x${'a1'.repeat(20)}`
 const BOB = `0x${'b0'.repeat(20)}`
@@ -42,11 +36,11 @@ function story(number: number, change: ClaimChange = {}) {
     paymentId,
     key: paymentRowKey(paymentId),
     claimed: of('PaymentClaimed', {}),
-    requested: of('SettlementRequested', { attempt: 1, settler: 'own' }),
+    requested: of('SettlementRequested', { attempt: 1, settler: 'facilitator' }),
     broadcast: of('SettlementBroadcast', { attempt: 1, transaction: TRANSACTION }),
     failed: of('SettlementFailed', { attempt: 1, reason: 'insufficient_funds' }),
     unknown: of('SettlementUnknown', { attempt: 1, reason: 'the node does not answer' }),
-    confirmed: of('SettlementConfirmed', { transaction: TRANSACTION, ...BLOCK, by: 'own' }),
+    confirmed: of('SettlementConfirmed', { transaction: TRANSACTION, ...BLOCK, by: 'facilitator' }),
     finalised: of('SettlementFinalised', { transaction: TRANSACTION, blockNumber: 12 }),
     reorged: of('SettlementReorged', { transaction: TRANSACTION, blockNumber: 12 }),
     uncollectable: of('PaymentUncollectable', { reason: 'cancelled', detail: '' }),

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
-import { transferCall } from '../chain/transfer-call.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
-import { cancelCall, randomNonce, signAuthorization } from '../testing/chain/sign-authorization.ts'
+import {
+  cancelCall,
+  randomNonce,
+  signAuthorization,
+  transferCall,
+} from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 
-describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${missingChain ?? ''}`, () => {
+describe.skipIf(missingChain !== undefined)(`settling on a chain ${missingChain ?? ''}`, () => {
   let chain: TestChain
   let world: SettlementWorld
   let gasKey: Hex
@@ -55,16 +58,6 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     expect(settler.health()).toMatchObject({ ok: true, detail: 'settling', open: 0, unknown: 0 })
   })
 
-  test('claims that wait together share a transaction', async () => {
-    const payer = await aPayer(600_000n)
-    const streams = await Promise.all(
-      Array.from({ length: 30 }, () => world.claim({ payer, value: 20_000n })),
-    )
-    await world.start()
-    const settled = await Promise.all(streams.map((stream) => world.until(stream, 'confirmed')))
-    expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(2)
-  })
-
   test('two claims on one balance: one is paid, the other is tried until the payer has money again', async () => {
     const payer = await aPayer(30_000n)
     const streams = [
@@ -73,13 +66,10 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     ]
     await world.start()
     await Promise.race(streams.map((stream) => world.until(stream, 'confirmed')))
-    const short = await world.untilEvent('SettlementFailed')
-    expect(['the transaction is in a block and has moved nothing', 'insufficient_funds']).toContain(
-      (short.data as { reason: string }).reason,
-    )
     await chain.mint(payer.address, 10_000n)
     funded.set(payer.address.toLowerCase(), 40_000n)
-    await Promise.all(streams.map((stream) => world.until(stream, 'confirmed')))
+    const paid = await Promise.all(streams.map((stream) => world.until(stream, 'confirmed')))
+    expect(new Set(paid.map(({ transaction }) => transaction)).size).toBe(2)
   })
 
   test('who cancels after being served owes, and is found out', async () => {
@@ -97,7 +87,7 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     const validBefore = BigInt(Math.floor(chain.now() / 1_000) + 300)
     const stream = await world.claim({ payer, value: 20_000n, nonce })
     const less = await signAuthorization(payer, { payTo: payer.address, value: 20_000n, validBefore, nonce })
-    await chain.send(transferCall(less, BASE))
+    await chain.send(transferCall(less))
     await world.start()
     expect((await world.until(stream, 'uncollectable')).reason).toBe('cancelled')
   })
@@ -109,7 +99,7 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     const terms = { payer, value: 20_000n, nonce, validBefore }
     const stream = await world.claim(terms)
     const { hash } = await chain.send(
-      transferCall(await signAuthorization(payer, { ...terms, payTo: PAY_TO }), BASE),
+      transferCall(await signAuthorization(payer, { ...terms, payTo: PAY_TO })),
     )
     await world.start()
     expect(await world.until(stream, 'confirmed')).toMatchObject({ transaction: hash })
@@ -124,85 +114,17 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     expect(world.reports.join()).toContain('payment_uncollectable')
   })
 
-  test('one that is not valid yet waits until it is', async () => {
-    const from = BigInt(Math.floor(chain.now() / 1_000) + 60)
-    const payer = await aPayer(50_000n)
-    const stream = await world.claim({ payer, value: 20_000n, validAfter: from })
-    const paid = await world.claim({ payer, value: 20_000n })
-    await world.start()
-    await world.until(paid, 'confirmed')
-    expect(await typesOf(stream)).toEqual(['PaymentClaimed'])
-    // Blocks count whole seconds, and none follows this one: it comes well after the authorization has begun.
-    await chain.passTime(90)
-    await world.until(stream, 'confirmed')
-  })
-
-  test('a signature that only this machine takes is refused by the token, at once and for good', async () => {
-    const payer = await aPayer(50_000n)
-    const validBefore = BigInt(Math.floor(chain.now() / 1_000) + 300)
-    const terms = { payTo: PAY_TO, value: 20_000n, validBefore } as const
-    const signed = await signAuthorization(payer, terms)
-    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-    const s = (order - BigInt(`0x${signed.signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
-    const v = signed.signature.endsWith('1b') ? '1c' : '1b'
-    const signature = `${signed.signature.slice(0, 66)}${s}${v}` as Hex
-    const stream = await world.claim({ payer, ...terms, nonce: signed.nonce, signature })
-    await world.start()
-    expect((await world.until(stream, 'uncollectable')).reason).toBe('refused')
-  })
-
-  test.each([
-    ['code in the account', 'contract_account', (payer: Hex) => chain.setCode(payer, '0x00')],
-    ['a blacklisted account', 'blacklisted', (payer: Hex) => chain.setBlacklisted(payer, true)],
-  ] as const)('%s is waited for while a request may wait, and told', async (_, reason, spoil) => {
-    const payer = await aPayer(50_000n)
-    const stream = await world.claim({ payer, value: 20_000n })
-    await spoil(payer.address)
-    await world.start()
-    expect((await world.untilEvent('SettlementFailed')).data).toMatchObject({ reason })
-    await chain.passTime(361)
-    expect((await world.until(stream, 'uncollectable')).reason).toBe(reason)
-  })
-
-  test('one whose account can pay again before the end is paid', async () => {
-    const payer = await aPayer(50_000n)
-    const stream = await world.claim({ payer, value: 20_000n })
-    await chain.setCode(payer.address, '0x00')
-    await world.start()
-    await world.untilEvent('SettlementFailed')
-    await chain.setCode(payer.address, '0x')
-    expect((await world.until(stream, 'confirmed')).attempts).toBeGreaterThan(1)
-  })
-
   test('a block that is taken back makes the payment owed again, and it is paid again, once', async () => {
     const stream = await world.claim({ payer: await aPayer(50_000n), value: 20_000n })
     await world.start()
     await world.until(stream, 'confirmed')
     await chain.reorg(1)
+    await chain.mine(3)
     await world.untilEvent('SettlementReorged')
     await world.until(stream, 'confirmed')
     await chain.mine(3)
     await world.until(stream, 'final')
     expect((await typesOf(stream)).filter((type) => type === 'SettlementConfirmed')).toHaveLength(2)
-  })
-
-  test('an empty gas wallet makes payments wait, and nothing fails', async () => {
-    const poor = settlementWorld({ chain, gasKey: await chain.gasWallet(0n), store: world.store })
-    const stream = await world.claim({ payer: await aPayer(50_000n), value: 20_000n })
-    const settler = await poor.start({ onPaid: async () => undefined })
-    while (!poor.reports.join().includes('"state":"empty"')) await world.pause()
-    expect(settler.health()).toMatchObject({ ok: false, detail: 'gas: empty', gasBalance: 0n, open: 1 })
-    expect(await typesOf(stream)).toEqual(['PaymentClaimed'])
-    await chain.node.setBalance({ address: poor.gasAddress(), value: 10n ** 18n })
-    await world.until(stream, 'confirmed')
-    await poor.stop()
-  })
-
-  test('gas that costs more than is paid is waited out', async () => {
-    const stream = await world.claim({ payer: await aPayer(50_000n), value: 20_000n })
-    const settler = await world.start({ maxFeePerGas: 1n })
-    while (!settler.health().detail.includes('expensive')) await world.pause()
-    expect(await typesOf(stream)).toEqual(['PaymentClaimed'])
   })
 
   test('a payment with an account is told of before it is recorded as settled, and told until that works', async () => {
