@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 66_727,
-  testLines: 80_440,
+  productLines: 66_628,
+  testLines: 80_387,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
