@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 70_392,
+  productLines: 70_373,
   testLines: 81_788,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
