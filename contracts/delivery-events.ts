@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
-import { sha256, timeMs } from './field-schemas.ts'
+import { timeMs } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { positionSchema } from './position.ts'
 
 const stream = 'delivery-{subscription}'
 const sequence = z.int().positive()
-/** Address of this service when the body was made; `verify_url` begins with it. */
-const baseUrl = z.string().min(1).max(LIMITS.webhookBaseUrlCharacters)
 
 /** A skipped delivery was not sent, and will not be; a failed one is tried again, an exhausted one is not. */
 export const DELIVERY_RESULTS = ['delivered', 'failed', 'exhausted', 'skipped'] as const
@@ -57,8 +55,6 @@ export const deliveryAttemptSchema = z.object({
   result: z.enum(DELIVERY_RESULTS),
   /** First bytes of the answer, or what went wrong in words; null where it was delivered. */
   detail: attemptDetailSchema.nullable(),
-  /** Hash of the body that was sent; null where nothing was sent. */
-  bodySha256: sha256.nullable(),
   /** When it is tried again; null where it is not. */
   nextAt: timeMs.nullable(),
   /** Until when the endpoint asked to be left alone; null where it did not. */
@@ -71,8 +67,6 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttemptSchema>
 export const openDeliverySchema = z.object({
   ...deliveryFields,
   ...endFields,
-  template: z.int().positive(),
-  baseUrl,
   firstAt: timeMs,
   lastAt: timeMs,
   nextAt: timeMs,
@@ -131,12 +125,10 @@ export const DeliveriesAttempted = defineEvent({
   type: 'DeliveriesAttempted',
   stream,
   summary:
-    'What came of attempts to deliver, several in one event, and where the cursor stands after them. Bodies are made again from template, address and event; their SHA-256 is kept.',
+    'What came of attempts to deliver, several in one event, and where the cursor stands after them. Bodies are made again from the events.',
   data: z.object({
     subscriptionId,
     token,
-    template: z.int().positive(),
-    baseUrl,
     cursor: deliveryCursorSchema,
     attempts: z.array(deliveryAttemptSchema).min(1).max(LIMITS.webhookAttemptsPerEvent),
   }),

@@ -443,9 +443,9 @@ export const LIMITS = {
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
   webhookRecordMs: 25,
   /** Attempts in one event of the delivery log. */
-  webhookAttemptsPerEvent: 256,
-  /** Longest address of this service that is written into bodies. */
-  webhookBaseUrlCharacters: 256,
+  webhookAttemptsPerEvent: 128,
+  /** Longest address of this service. */
+  publicUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
   webhookScanEvents: 20_000,
   /** The same for one page of attempts: the next goes on, so that other accounts come in between. */

@@ -141,7 +141,6 @@ const attemptSchema = z.object({
   status: z.int().nullable(),
   reason: z.string().nullable(),
   detail: z.string().nullable().describe('First bytes of the answer, or what went wrong'),
-  body_sha256: z.string().nullable(),
   next_at: instant.nullable().describe('When it is tried again'),
 })
 

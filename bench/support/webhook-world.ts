@@ -10,7 +10,7 @@ import { sleep } from '../../services/runtime/async/sleep.ts'
 import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
-import { openDeliveryLog } from '../../services/webhooks/deliveries/delivery-log.ts'
+import { openDeliveryLogs } from '../../services/webhooks/deliveries/delivery-log.ts'
 import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
 import type { Dispatcher } from '../../services/webhooks/dispatch/dispatcher-options.ts'
 import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
@@ -125,7 +125,7 @@ export async function openWebhookWorld({
         report,
         leases: createSoleLeases({ store, shards: SHARDS, report }),
         directory: createLogDirectory(store),
-        deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal: dying.signal }),
+        deliveries: openDeliveryLogs({ store, newId, now: Date.now, sleep, signal: dying.signal }),
         sender,
         sign: createSign({ userAgent: 'bench' }),
         idOf: createFactIds(randomBytes(32)),

@@ -77,7 +77,6 @@ export const toAttempt = (attempt: OpenedAttempt): AttemptAnswer => ({
   status: attempt.status,
   reason: attempt.reason,
   detail: attempt.detail,
-  body_sha256: attempt.bodySha256,
   next_at: timeOrNull(attempt.nextAt),
 })
 

@@ -1,4 +1,4 @@
-export { openDeliveryLog } from './deliveries/delivery-log.ts'
+export { openDeliveryLogs } from './deliveries/delivery-log.ts'
 export {
   createDeliveryQueries,
   type DeliveryQueries,

@@ -37,7 +37,7 @@ import {
   createSubscriptionDirectory,
   createSubscriptionIndex,
   createSubscriptions,
-  openDeliveryLog,
+  openDeliveryLogs,
   relaySignals,
   type Sender,
   type Subscriptions,
@@ -227,7 +227,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   const dispatcher = createDispatcher({
     store: storeOf('dispatcher'),
     bus,
-    deliveries: openDeliveryLog({ store: storeOf('deliveries'), newId, now, sleep, signal }),
+    deliveries: openDeliveryLogs({ store: storeOf('deliveries'), newId, now, sleep, signal }),
     sender,
     sign,
     idOf,

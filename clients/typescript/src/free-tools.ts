@@ -152,7 +152,6 @@ export interface WebhookAttempt {
   readonly status: number | null
   readonly reason: string | null
   readonly detail: string | null
-  readonly body_sha256: string | null
   readonly next_at: string | null
 }
 

@@ -14,7 +14,7 @@ import {
   createSubscriptionDirectory,
   createSubscriptionIndex,
   createSubscriptions,
-  openDeliveryLog,
+  openDeliveryLogs,
   relaySignals,
 } from '../../webhooks/index.ts'
 import { openLeases } from '../adapters/open-leases.ts'
@@ -66,7 +66,7 @@ export function openWebhooks(parts: CallerParts) {
   return {
     server: {
       subscriptions,
-      queries: createDeliveryQueries({ store, marketNow }),
+      queries: createDeliveryQueries({ store, marketNow, baseUrl: common.baseUrl }),
       identify: accounts.identify,
       now: Date.now,
     },
@@ -126,7 +126,7 @@ function openDispatching(
   const dispatcher = createDispatcher({
     ...common,
     bus: platform.bus,
-    deliveries: openDeliveryLog(common),
+    deliveries: openDeliveryLogs(common),
     shards: SHARDS,
     leases: openLeases(parts, 'dispatcher', SHARDS),
     holder: platform.processId,

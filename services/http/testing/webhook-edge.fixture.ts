@@ -152,7 +152,11 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     },
     baseUrl: () => 'https://signals.example.com',
   })
-  const queries = createDeliveryQueries({ store: parts.store, marketNow: now })
+  const queries = createDeliveryQueries({
+    store: parts.store,
+    marketNow: now,
+    baseUrl: () => 'https://signals.example.com',
+  })
   const app = await createServer(
     serverOptions({
       operatorToken: TOKEN,

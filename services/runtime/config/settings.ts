@@ -40,7 +40,7 @@ export const SETTINGS = defineSettings({
   },
   PUBLIC_URL: {
     // It is part of bodies that have a largest size.
-    schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
+    schema: url(['http:', 'https:'], LIMITS.publicUrlCharacters),
     help: 'The address under which callers reach the service. Default: http://HOST:PORT, and the address of this machine itself where HOST stands for all addresses.',
     example: 'https://signals.example.com',
   },

@@ -36,7 +36,6 @@ const parts = (signal: Signal, change: Partial<BodyParts> = {}): BodyParts => ({
   deliveryId: anId('delivery'),
   sequence: 41,
   topN: null,
-  template: 1,
   baseUrl: BASE_URL,
   signal,
   ...change,
@@ -193,7 +192,7 @@ describe('the body of template 1', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
-        fc.integer({ min: 1, max: LIMITS.webhookBaseUrlCharacters }),
+        fc.integer({ min: 1, max: LIMITS.publicUrlCharacters }),
         (rows, length) => {
           const coin = 'C'.repeat(LIMITS.coinCharacters)
           const price = 0.123456789012345
@@ -210,14 +209,7 @@ describe('the body of template 1', () => {
           expect(sent.length).toBeGreaterThanOrEqual(Math.min(rows, Math.floor(60_000 / perRow)))
         },
       ),
-      { numRuns: 100, examples: [[100, LIMITS.webhookBaseUrlCharacters]] },
-    )
-  })
-
-  test('of a template that is not known is refused', async () => {
-    const { call } = await signals()
-    expect(() => deliveryBody(parts(call, { template: 99 }))).toThrow(
-      expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining('template 99') }),
+      { numRuns: 100, examples: [[100, LIMITS.publicUrlCharacters]] },
     )
   })
 })

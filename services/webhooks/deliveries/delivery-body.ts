@@ -1,5 +1,4 @@
 import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -7,16 +6,13 @@ import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { forecastShown } from '../../../contracts/verdict.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
-/** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
-export const BODY_TEMPLATE = 1
-/** Everything that a body is made of. The same parts give the same bytes, whenever and wherever. */
+/** The parts of a body. */
 export interface BodyParts {
   readonly deliveryId: string
   readonly sequence: number
   readonly signal: Signal
   /** Rows of a digest, at most; null for other signals. */
   readonly topN: number | null
-  readonly template: number
   /** Address of this service, without a slash at its end. */
   readonly baseUrl: string
 }
@@ -25,16 +21,10 @@ export interface BodyParts {
  * The body of a delivery: `{event, delivery_id, created_at, sequence, data}` as UTF-8 JSON, at most
  * `LIMITS.webhookBodyBytes` long. A digest that is longer is sent with fewer rows.
  *
- * @throws ServiceError `event_unreadable` for a template that this release does not know.
  * @example JSON.parse(deliveryBody(parts).toString()).data.call // 'BUY'
  */
 export function deliveryBody(parts: BodyParts): Buffer {
   const { signal, deliveryId, sequence } = parts
-  if (parts.template !== BODY_TEMPLATE) {
-    throw new ServiceError('event_unreadable', {
-      message: `delivery ${parts.deliveryId} has a body of template ${parts.template}; this release knows no such`,
-    })
-  }
   const head = JSON.stringify({ event: signal.type, delivery_id: deliveryId })
   const bodyOf = ({ createdAt, data }: Pick<MadeText, 'createdAt' | 'data'>): Buffer =>
     Buffer.from(`${head.slice(0, -1)},"created_at":"${createdAt}","sequence":${sequence},"data":${data}}`)

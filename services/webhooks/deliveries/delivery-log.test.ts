@@ -11,13 +11,7 @@ import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { type Deliveries, evolveDeliveries, initialDeliveries, wasAttempted } from './delivery-state.ts'
 import type { PreparedDelivery } from './prepare-delivery.ts'
 import { deliveryEvent, findExhausted, readDeliveries } from './read-deliveries.ts'
-import {
-  aDeliveryWorld,
-  anAttempt,
-  type DeliveryWorld,
-  recordOf,
-  sent,
-} from './testing/delivery-world.fixture.ts'
+import { aDeliveryWorld, anAttempt, type DeliveryWorld, sent } from './testing/delivery-world.fixture.ts'
 
 /** The state from every event of the log, oldest first, without any use of snapshots. */
 function foldAll(world: DeliveryWorld, upTo = Infinity): Deliveries {
@@ -56,9 +50,9 @@ describe('a delivery log', () => {
       journal,
       all: [one, two, three],
     } = await sent(0, 4, 3)
-    await journal.record(recordOf(anAttempt(three)))
+    await journal.record(anAttempt(three))
     expect(journal.state.cursor).toEqual({ after: world.own().startAfter, sequence: 1 })
-    await journal.record(recordOf(anAttempt(one), anAttempt(two, { result: 'failed', nextAt: 9_000 })))
+    await journal.record(anAttempt(one), anAttempt(two, { result: 'failed', nextAt: 9_000 }))
 
     const state = await world.deliveries.load(world.own())
     expect(state).toEqual(journal.state)
@@ -77,7 +71,7 @@ describe('a delivery log', () => {
     expect(state.counts).toEqual({ delivered: 2, failed: 1, exhausted: 0, skipped: 0 })
     expect([1, 2, 3, 4].map((sequence) => wasAttempted(state, sequence))).toEqual([true, true, true, false])
 
-    await journal.record(recordOf(anAttempt(two, { attempt: 2, at: 9_000 })))
+    await journal.record(anAttempt(two, { attempt: 2, at: 9_000 }))
     expect(journal.state.open.size).toBe(0)
     expect(journal.state).toMatchObject({ failuresInARow: 0, firstFailureAt: null, lastSuccessAt: 9_000 })
   })
@@ -112,7 +106,7 @@ describe('a delivery log', () => {
             const delivery = all[sequence - 1]
             if (delivery !== undefined) records.set(sequence, anAttempt(delivery, { attempt: 2 }))
           }
-          if (records.size > 0) await journal.record(recordOf(...records.values()))
+          if (records.size > 0) await journal.record(...records.values())
           if (afterwards === 'taken over') journal = await world.deliveries.take(world.own(), ++token, 'next')
           if (afterwards === 'advanced')
             await journal.advance({ ...journal.state.cursor, after: world.head() })
@@ -128,7 +122,7 @@ describe('a delivery log', () => {
 
   test('writes a snapshot now and then, so that little is read to go on', async () => {
     const { world, journal, all } = await sent(0, 600)
-    for (const delivery of all) await journal.record(recordOf(anAttempt(delivery)))
+    for (const delivery of all) await journal.record(anAttempt(delivery))
     let read = 0
     const counting = {
       async *read(...from: Parameters<EventStore['read']>) {
@@ -153,28 +147,10 @@ describe('a delivery log', () => {
       appends += 1
     })
     const journal = await world.open({ store }).take(world.own(), 1, 'here')
-    const states = await Promise.all(all.map((delivery) => journal.record(recordOf(anAttempt(delivery)))))
+    const states = await Promise.all(all.map((delivery) => journal.record(anAttempt(delivery))))
     expect(states.at(-1)?.counts.delivered).toBe(500)
     expect(appends).toBeLessThan(8)
     expect(foldAll(world)).toEqual(journal.state)
-  })
-
-  test('keeps attempts apart whose bodies were made with another address', async () => {
-    const {
-      world,
-      journal,
-      all: [one, two],
-    } = await sent(0, 2)
-    const failed = { result: 'failed' } as const
-    await Promise.all([
-      journal.record(recordOf(anAttempt(one, failed))),
-      journal.record({ ...recordOf(anAttempt(two, failed)), baseUrl: 'https://new.example.com' }),
-    ])
-    const open = [...(await world.deliveries.load(world.own())).open.values()]
-    expect(open.map(({ baseUrl }) => baseUrl)).toEqual([
-      'https://signals.example.com',
-      'https://new.example.com',
-    ])
   })
 })
 
@@ -199,27 +175,25 @@ describe('a holder', () => {
       journal: former,
       all: [one, two],
     } = await sent(0, 2)
-    await former.record(recordOf(anAttempt(one)))
+    await former.record(anAttempt(one))
     const newer = await world.open().take(world.own(), 2, 'newer')
     expect(newer.state.cursor.sequence).toBe(2)
 
-    const late = former.record(recordOf(anAttempt(two)))
-    const later = former.record(recordOf(anAttempt(two)))
+    const late = former.record(anAttempt(two))
+    const later = former.record(anAttempt(two))
     const lost = expect.objectContaining({ code: 'lease_lost', message: expect.stringContaining('token 2') })
     await expect(late).rejects.toEqual(lost)
     await expect(later).rejects.toEqual(lost)
     await expect(former.advance({ after: world.head(), sequence: 2 })).rejects.toEqual(lost)
     expect(former.isLost).toBe(true)
     await expect(world.open().take(world.own(), 1, 'former')).rejects.toEqual(lost)
-    await newer.record(recordOf(anAttempt(two)))
+    await newer.record(anAttempt(two))
     expect(foldAll(world).counts.delivered).toBe(2)
   })
 
   test('takes over between two appends of the former one: one of them wins, nothing is lost', async () => {
     const { world, journal: former, all } = await sent(0, 40)
-    const ends = all.map((delivery) =>
-      former.record(recordOf(anAttempt(delivery))).catch((error: unknown) => error),
-    )
+    const ends = all.map((delivery) => former.record(anAttempt(delivery)).catch((error: unknown) => error))
     const newer = await world.open().take(world.own(), 2, 'newer')
     const recorded = (await Promise.all(ends)).filter((end) => !(end instanceof ServiceError)).length
     expect(newer.state.counts.delivered).toBe(recorded)
@@ -238,7 +212,7 @@ describe('a holder', () => {
       if (problem !== undefined) throw new ServiceError(problem)
     })
     const journal = await world.open({ store }).take(world.own(), 1, 'here')
-    await journal.record(recordOf(anAttempt(one)))
+    await journal.record(anAttempt(one))
     expect(tries).toBe(5)
     expect(foldAll(world).counts.delivered).toBe(1)
     expect(foldAll(world)).toEqual(journal.state)
@@ -257,7 +231,7 @@ describe('a holder', () => {
     })
     const journal = await world.open({ store, signal: stopping.signal }).take(world.own(), 1, 'here')
     isDown = true
-    await expect(journal.record(recordOf(anAttempt(one)))).rejects.toEqual(
+    await expect(journal.record(anAttempt(one))).rejects.toEqual(
       expect.objectContaining({ code: 'store_full' }),
     )
     expect(journal.isLost).toBe(false)
@@ -270,13 +244,11 @@ describe('a holder', () => {
       all: [one, two, three],
     } = await sent(0, 3)
     const ends = await Promise.allSettled([
-      journal.record(recordOf(anAttempt(one))),
+      journal.record(anAttempt(one)),
       journal.record(
-        recordOf(
-          anAttempt(two, { detail: { sealed: 'x'.repeat(LIMITS.webhookSealedAnswerCharacters + 1) } }),
-        ),
+        anAttempt(two, { detail: { sealed: 'x'.repeat(LIMITS.webhookSealedAnswerCharacters + 1) } }),
       ),
-      journal.record(recordOf(anAttempt(three))),
+      journal.record(anAttempt(three)),
     ])
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(foldAll(world).counts.delivered).toBe(2)
@@ -289,7 +261,7 @@ describe('a holder', () => {
     await world.signals(most + 1)
     const all = await world.prepared()
     const journal = await world.deliveries.take(world.own(), 1, 'here')
-    const failed = all.map((delivery) => recordOf(anAttempt(delivery, { result: 'failed' })))
+    const failed = all.map((delivery) => anAttempt(delivery, { result: 'failed' }))
     const ends = await Promise.allSettled(failed.map((record) => journal.record(record)))
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(most)
     // All of them fit into one event that says the state whole.
@@ -305,7 +277,7 @@ describe('a cursor', () => {
     await journal.advance({ after: world.head(), sequence: 2 })
     expect(journal.state.cursor.sequence).toBe(1)
     const [one] = (await world.prepared()) as [PreparedDelivery]
-    await journal.record(recordOf(anAttempt(one)))
+    await journal.record(anAttempt(one))
     await world.verdict({ call: 'HOLD' })
     const { after } = journal.state.cursor
     await journal.advance({ after: world.head(), sequence: 2 })
@@ -322,7 +294,9 @@ describe('a cursor', () => {
     const [one, two, , four] = all as [PreparedDelivery, PreparedDelivery, PreparedDelivery, PreparedDelivery]
     const journal = await world.deliveries.take(world.own(), 1, 'here')
     await journal.record(
-      recordOf(anAttempt(one), anAttempt(two, { result: 'failed' }), anAttempt(four, { result: 'failed' })),
+      anAttempt(one),
+      anAttempt(two, { result: 'failed' }),
+      anAttempt(four, { result: 'failed' }),
     )
     const data = { subscriptionId: world.subscriptionId, from: 'since' as const, after: one.position }
     await world.append(subscriptionStream(anId(1)), { definition: SubscriptionResumed, data })
@@ -338,7 +312,7 @@ describe('a cursor', () => {
     expect(next.state.cursor).toEqual(seen.cursor)
     expect(next.state.revision).toBe(Number(revision) + 1)
     // What was under way meanwhile ends under its old number, and is not taken up again.
-    await next.record(recordOf(anAttempt(two, { result: 'failed', attempt: 2 })))
+    await next.record(anAttempt(two, { result: 'failed', attempt: 2 }))
     expect(next.state.open.size).toBe(0)
     expect(next.state.cursor).toEqual(seen.cursor)
   })
@@ -360,7 +334,7 @@ test('what was given up waits again once, its tries begin anew, and the cursor s
   const journal = await world.deliveries.take(world.own(), 1, 'here')
   // The third was given up before the cursor could pass it.
   const attempts = [anAttempt(one), anAttempt(three, { result: 'exhausted', attempt: 9 })]
-  await journal.record(recordOf(...attempts))
+  await journal.record(...attempts)
   const ofAll = { since: 0, open: journal.state.open }
   const { found, isWhole } = await findExhausted(world.store, world.subscriptionId, ofAll)
   expect([found.map(({ sequence }) => sequence), isWhole]).toEqual([[3], true])
@@ -372,14 +346,14 @@ test('what was given up waits again once, its tries begin anew, and the cursor s
     (await findExhausted(world.store, world.subscriptionId, { ...ofAll, open: state.open })).found,
   ).toEqual([])
   expect((await journal.recover(found, 8)).revision).toBe(state.revision)
-  await journal.record(recordOf(anAttempt(two), anAttempt(three)))
+  await journal.record(anAttempt(two), anAttempt(three))
   expect(await world.deliveries.load(world.own())).toMatchObject({ cursor: { sequence: 4 }, open: new Map() })
   expect((await findExhausted(world.store, world.subscriptionId, ofAll)).found).toEqual([])
 })
 
 test('failures are counted until they are forgiven', async () => {
   const { world, all, journal } = await sent(1, 2)
-  await journal.record(recordOf(anAttempt(all[1], { result: 'failed', at: 90_000 })))
+  await journal.record(anAttempt(all[1], { result: 'failed', at: 90_000 }))
   expect(journal.state).toMatchObject({ failuresInARow: 1, firstFailureAt: 90_000 })
   expect((await journal.forgiveFailures()).failuresInARow).toBe(0)
   expect((await world.deliveries.load(world.own())).firstFailureAt).toBeNull()

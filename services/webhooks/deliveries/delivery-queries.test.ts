@@ -5,13 +5,13 @@ import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { createDeliveryQueries } from './delivery-queries.ts'
 import { type PreparedDelivery, prepareAgain } from './prepare-delivery.ts'
 import { numberedDeliveries } from './read-deliveries.ts'
-import { anAttempt, type DeliveryWorld, recordOf, sent } from './testing/delivery-world.fixture.ts'
+import { anAttempt, BASE_URL, type DeliveryWorld, sent } from './testing/delivery-world.fixture.ts'
 
 /** When every window of these tests has closed, unless they say otherwise. */
 const LATER = Date.UTC(2100, 0, 1)
 
 const queriesOf = ({ store }: DeliveryWorld, marketNow = LATER) =>
-  createDeliveryQueries({ store, marketNow: () => marketNow })
+  createDeliveryQueries({ store, marketNow: () => marketNow, baseUrl: () => BASE_URL })
 
 /** All pages, one after the other. */
 async function pages<Row>(
@@ -31,10 +31,8 @@ async function pages<Row>(
 describe('attempts', () => {
   test('come newest first, in pages that neither leave out nor repeat one', async () => {
     const { world, all, journal } = await sent(2, 9)
-    await journal.record(recordOf(...all.slice(2, 8).map((delivery) => anAttempt(delivery))))
-    await journal.record(
-      recordOf(...all.slice(8).map((delivery) => anAttempt(delivery, { result: 'failed' }))),
-    )
+    await journal.record(...all.slice(2, 8).map((delivery) => anAttempt(delivery)))
+    await journal.record(...all.slice(8).map((delivery) => anAttempt(delivery, { result: 'failed' })))
     const queries = queriesOf(world)
     for (const limit of [1, 2, 3, 7, 100]) {
       const found = await pages((after) => queries.attempts(world.subscriptionId, { after, limit }))
@@ -60,7 +58,7 @@ describe('attempts', () => {
             yield { ...event, revision }
       },
     }
-    const queries = createDeliveryQueries({ store, marketNow: () => LATER })
+    const queries = createDeliveryQueries({ store, marketNow: () => LATER, baseUrl: () => BASE_URL })
     const asked = { limit: 5, result: 'failed' as const }
     const first = await queries.attempts(world.subscriptionId, asked)
     expect(first).toEqual({ rows: [], next: expect.any(String) })
@@ -90,7 +88,7 @@ describe('what was missed', () => {
   test('comes in pages with numbers and bodies as they were sent', async () => {
     const { world, all: signals, journal } = await sent(12, 20)
     // One is finished in front of others that were not tried yet: it comes once they are.
-    await journal.record(recordOf(anAttempt(signals[15] as PreparedDelivery)))
+    await journal.record(anAttempt(signals[15] as PreparedDelivery))
     const all = signals.slice(0, 12)
     const queries = queriesOf(world)
     for (const [limit, first] of [
@@ -113,8 +111,8 @@ describe('what was missed', () => {
   test('is whole where one delivery hung while very many behind it were taken', async () => {
     const { world, all, journal } = await sent(0, 700)
     const [first, ...others] = all
-    for (const delivery of others) await journal.record(recordOf(anAttempt(delivery)))
-    await journal.record(recordOf(anAttempt(first)))
+    for (const delivery of others) await journal.record(anAttempt(delivery))
+    await journal.record(anAttempt(first))
     const found = await pages((after = '0') => queriesOf(world).missed(world.own(), { after, limit: 100 }))
     expect(found.flat().map(({ sequence }) => sequence)).toEqual(all.map(({ sequence }) => sequence))
   })
@@ -134,9 +132,7 @@ test('deliveries of a window are found by their numbers, to be sent again byte f
   const { world, all, journal } = await sent(0, 400)
   for (let n = 0; n < 400; n += 10) {
     const ten = all.slice(n, n + 10).toReversed()
-    await journal.record(
-      recordOf(...ten.map((delivery) => anAttempt(delivery, { result: 'skipped', bodySha256: null }))),
-    )
+    await journal.record(...ten.map((delivery) => anAttempt(delivery, { result: 'skipped' })))
   }
   for (const [from, to] of [
     [1, 400],
@@ -150,9 +146,9 @@ test('deliveries of a window are found by their numbers, to be sent again byte f
     expect(found.map(({ sequence }) => sequence)).toEqual(expected.map(({ sequence }) => sequence))
     const [last] = found.slice(-1)
     if (last === undefined) continue
-    expect((await prepareAgain(world.store, last)).body.equals(expected.at(-1)?.body ?? Buffer.of())).toBe(
-      true,
-    )
+    expect(
+      (await prepareAgain(world.store, last, BASE_URL)).body.equals(expected.at(-1)?.body ?? Buffer.of()),
+    ).toBe(true)
   }
 })
 
@@ -163,7 +159,7 @@ test('a delivery whose event is not where it is said to be is not sent again', a
     { ...one, eventId: two.eventId },
     { ...one, revision: 99 },
   ]) {
-    await expect(prepareAgain(world.store, place)).rejects.toEqual(
+    await expect(prepareAgain(world.store, place, BASE_URL)).rejects.toEqual(
       expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining(one.stream) }),
     )
   }
@@ -181,21 +177,21 @@ describe('while windows are open', () => {
   test('nothing is pulled for an endpoint that never took a delivery', async () => {
     const { world, all, journal } = await sent(0, 5)
     const [one, two] = all
-    await journal.record(recordOf(anAttempt(one, { result: 'failed' })))
-    await journal.record(recordOf(anAttempt(two, { result: 'skipped', bodySha256: null })))
+    await journal.record(anAttempt(one, { result: 'failed' }))
+    await journal.record(anAttempt(two, { result: 'skipped' }))
     expect(await numbersOf(world, FRESH)).toEqual([])
     expect(await numbersOf(world, LATER)).toEqual([1, 2])
   })
 
   test('an endpoint that took one before can pull all that was tried', async () => {
     const { world, all, journal } = await sent(1, 5)
-    await journal.record(recordOf(anAttempt(all[1], { result: 'failed' })))
+    await journal.record(anAttempt(all[1], { result: 'failed' }))
     expect(await numbersOf(world, FRESH)).toEqual([1, 2])
   })
 
   test('a page ends in front of the first window that is open, and goes on from there later', async () => {
     const { world, all, journal } = await sent(0, 4)
-    await journal.record(recordOf(...all.map((one) => anAttempt(one, { result: 'failed' }))))
+    await journal.record(...all.map((one) => anAttempt(one, { result: 'failed' })))
     const marketNow = Math.max(...all.slice(0, 2).map(({ signal }) => windowClosesAt(signal)))
     expect(await numbersOf(world, marketNow)).toEqual([1, 2])
     const { rows } = await queriesOf(world).missed(world.own(), { after: '2', limit: 10 })

@@ -66,8 +66,8 @@ export function evolveDeliveries(before: Deliveries, event: DeliveryFact): Deliv
   if (event.type !== 'DeliveriesAttempted') {
     return { ...fromSnapshot(event.data.state), revision, token: event.data.token }
   }
-  const { attempts, cursor, template, baseUrl } = event.data
-  const after = withAttempts(before, attempts, { template, baseUrl })
+  const { attempts, cursor } = event.data
+  const after = withAttempts(before, attempts)
   return {
     ...after,
     revision,
@@ -82,12 +82,8 @@ export const wasAttempted = (state: Deliveries, sequence: number): boolean =>
   sequence < state.cursor.sequence || state.finishedAbove.has(sequence) || state.open.has(sequence)
 
 /** The cursor after these attempts: it passes each number that is finished, or open, without a gap. */
-export function cursorAfter(
-  before: Deliveries,
-  attempts: readonly DeliveryAttempt[],
-  body: Pick<OpenDelivery, 'template' | 'baseUrl'>,
-): DeliveryCursor {
-  const { open, finishedAbove } = withAttempts(before, attempts, body)
+export function cursorAfter(before: Deliveries, attempts: readonly DeliveryAttempt[]): DeliveryCursor {
+  const { open, finishedAbove } = withAttempts(before, attempts)
   let { after, sequence } = before.cursor
   for (;;) {
     const position = finishedAbove.get(sequence) ?? open.get(sequence)?.position
@@ -144,11 +140,7 @@ const fromSnapshot = (state: DeliveryState): Omit<Deliveries, 'revision' | 'toke
   sinceSnapshot: 0,
 })
 
-function withAttempts(
-  before: Deliveries,
-  attempts: readonly DeliveryAttempt[],
-  body: Pick<OpenDelivery, 'template' | 'baseUrl'>,
-): Deliveries {
+function withAttempts(before: Deliveries, attempts: readonly DeliveryAttempt[]): Deliveries {
   const open = new Map(before.open)
   const finishedAbove = new Map(before.finishedAbove)
   for (const attempt of attempts) {
@@ -157,7 +149,7 @@ function withAttempts(
     const isInTurn = sequence >= before.cursor.sequence || open.has(sequence)
     if (!isInTurn || finishedAbove.has(sequence)) continue
     if (attempt.result === 'failed' && nextAt !== null) {
-      open.set(sequence, openAfter(attempt, nextAt, open.get(sequence), body))
+      open.set(sequence, openAfter(attempt, nextAt, open.get(sequence)))
     } else {
       open.delete(sequence)
       finishedAbove.set(sequence, position)
@@ -166,40 +158,13 @@ function withAttempts(
   return { ...before, open, finishedAbove, ...statistics(before, attempts) }
 }
 
-function openAfter(
-  attempt: DeliveryAttempt,
-  nextAt: number,
-  before: OpenDelivery | undefined,
-  { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
-): OpenDelivery {
+function openAfter(attempt: DeliveryAttempt, nextAt: number, before: OpenDelivery | undefined): OpenDelivery {
   const { attempt: tries, status, reason, at } = attempt
-  return {
-    ...placeIn(attempt),
-    attempt: tries,
-    status,
-    reason,
-    template,
-    baseUrl,
-    firstAt: before?.firstAt ?? at,
-    lastAt: at,
-    nextAt,
-  }
+  const firstAt = before?.firstAt ?? at
+  return { ...placeIn(attempt), attempt: tries, status, reason, firstAt, lastAt: at, nextAt }
 }
 
-function statistics(
-  before: Deliveries,
-  attempts: readonly DeliveryAttempt[],
-): Pick<
-  Deliveries,
-  | 'counts'
-  | 'posts'
-  | 'hostWaitMs'
-  | 'notBefore'
-  | 'lastAttemptAt'
-  | 'lastSuccessAt'
-  | 'failuresInARow'
-  | 'firstFailureAt'
-> {
+function statistics(before: Deliveries, attempts: readonly DeliveryAttempt[]) {
   let { lastAttemptAt, lastSuccessAt, failuresInARow, firstFailureAt, posts, hostWaitMs, notBefore } = before
   const counts = { ...before.counts }
   for (const { result, at, hostWaitMs: waitedMs, notBefore: asked } of attempts) {
@@ -220,16 +185,8 @@ function statistics(
       notBefore = asked ?? notBefore
     }
   }
-  return {
-    counts,
-    posts,
-    hostWaitMs,
-    notBefore,
-    lastAttemptAt,
-    lastSuccessAt,
-    failuresInARow,
-    firstFailureAt,
-  }
+  const failures = { failuresInARow, firstFailureAt, notBefore }
+  return { counts, posts, hostWaitMs, lastAttemptAt, lastSuccessAt, ...failures }
 }
 
 const behind = (above: ReadonlyMap<number, Position>, sequence: number): ReadonlyMap<number, Position> =>

@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
-import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -8,7 +7,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
 import { toSignals } from '../signals/to-signals.ts'
-import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
+import { deliveryBody } from './delivery-body.ts'
 
 /** The identity of a delivery in the log: its id, its number, and the event that it is about. */
 export type DeliveryPlace = Pick<
@@ -19,11 +18,7 @@ export type DeliveryPlace = Pick<
 /** A delivery as it is sent. */
 export interface PreparedDelivery extends DeliveryPlace {
   readonly signal: Signal
-  readonly template: number
-  readonly baseUrl: string
   readonly body: Buffer
-  /** SHA-256 of the body, hex. */
-  readonly bodySha256: string
 }
 
 /**
@@ -45,22 +40,23 @@ const placeOf = (idOf: FactId, { signal, sequence, subscriptionId, topN }: Match
 export const prepareDelivery = (
   matched: Matched,
   { idOf, baseUrl }: { readonly idOf: FactId; readonly baseUrl: string },
-): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
+): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, baseUrl)
 
 /**
- * A delivery as it was sent before, made again from the log: to retry it.
+ * A delivery that was sent before, made again from its event: to retry it.
  *
  * @throws ServiceError `event_unreadable` where the log has another event in its place; those of the store.
  */
 export async function prepareAgain(
   store: Pick<EventStore, 'read'>,
-  place: DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>,
+  place: DeliveryPlace,
+  baseUrl: string,
 ): Promise<PreparedDelivery> {
   let found: RecordedEvent | undefined
   for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
   const signals = found === undefined ? [] : toSignals(decodeEvent(found))
   const signal = signals.find(({ eventId }) => eventId === place.eventId)
-  if (signal !== undefined) return withBody(placeIn(place), signal, place)
+  if (signal !== undefined) return withBody(placeIn(place), signal, baseUrl)
   throw new ServiceError('event_unreadable', {
     message: `delivery ${place.deliveryId} is about event ${place.eventId}, and ${place.stream} has ${found?.id ?? 'nothing'} at revision ${place.revision}`,
   })
@@ -77,20 +73,8 @@ export const placeIn = ({
   topN,
 }: DeliveryPlace): DeliveryPlace => ({ deliveryId, sequence, eventId, position, stream, revision, topN })
 
-function withBody(
-  place: DeliveryPlace,
-  signal: Signal,
-  { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
-): PreparedDelivery {
+function withBody(place: DeliveryPlace, signal: Signal, baseUrl: string): PreparedDelivery {
   const { deliveryId, sequence, topN } = place
   assert(sequence >= 1, 'a delivery has a number', sequence)
-  const body = deliveryBody({ deliveryId, sequence, signal, topN, template, baseUrl })
-  return {
-    ...place,
-    signal,
-    template,
-    baseUrl,
-    body,
-    bodySha256: hash('sha256', body, 'hex'),
-  }
+  return { ...place, signal, body: deliveryBody({ deliveryId, sequence, signal, topN, baseUrl }) }
 }

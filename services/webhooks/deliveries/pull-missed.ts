@@ -12,6 +12,8 @@ export interface PullOptions {
   readonly store: Pick<EventStore, 'read'>
   /** Market time, Unix milliseconds: signals whose window is open then are not for everybody. */
   readonly marketNow: () => number
+  /** Public address of this service, without a slash at its end. */
+  readonly baseUrl: () => string
 }
 
 export interface MissedPage {
@@ -24,7 +26,7 @@ const READS_AT_ONCE = 8
 
 /** The signals after a sequence that were tried. The page ends before the first that may not be pulled yet. */
 export async function pullMissed(
-  { store, marketNow }: PullOptions,
+  { store, marketNow, baseUrl }: PullOptions,
   subscription: Subscription,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<MissedPage> {
@@ -35,7 +37,9 @@ export async function pullMissed(
   const last = Math.min(newest, from + most)
   if (last <= from) return { rows: [], next: null }
   const numbered = await numberedDeliveries(store, subscription.subscriptionId, from + 1, last)
-  const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
+  const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) =>
+    prepareAgain(store, place, baseUrl()),
+  )
   const asOf = marketNow()
   const end = prepared.findIndex(({ signal }) => !mayPull(signal, state, asOf))
   if (end >= 0) return { rows: prepared.slice(0, end), next: null }

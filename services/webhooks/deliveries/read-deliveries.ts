@@ -8,9 +8,6 @@ import type { Subscription } from '../state/subscription-state.ts'
 import { type Deliveries, type DeliveryEvent, evolveDeliveries, initialDeliveries } from './delivery-state.ts'
 import { type DeliveryPlace, placeIn } from './prepare-delivery.ts'
 
-/** A delivery that was attempted: where its event is, and what its body was made with. */
-export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>
-
 /**
  * The deliveries of a stretch of sequences that were attempted, in their order, as they were first recorded. A number
  * that was never used (its owner moved the cursor) is left out.
@@ -22,18 +19,16 @@ export async function numberedDeliveries(
   subscriptionId: string,
   from: number,
   to: number,
-): Promise<NumberedDelivery[]> {
-  const found = new Map<number, NumberedDelivery>()
+): Promise<DeliveryPlace[]> {
+  const found = new Map<number, DeliveryPlace>()
   let events = 0
   const newest = await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to)
   for await (const event of deliveriesBackwards(store, subscriptionId, newest)) {
     if (isInFront(event, from)) break
     if (event.type === 'DeliveriesAttempted') {
-      const { template, baseUrl, attempts } = event.data
-      for (const attempt of attempts) {
+      for (const attempt of event.data.attempts) {
         const { sequence } = attempt
-        if (sequence >= from && sequence <= to)
-          found.set(sequence, { ...placeIn(attempt), template, baseUrl })
+        if (sequence >= from && sequence <= to) found.set(sequence, placeIn(attempt))
       }
     }
     if (found.size > to - from || ++events === LIMITS.webhookScanEvents) break
@@ -108,7 +103,7 @@ export async function findExhausted(
     for (const attempt of event.data.attempts) {
       exhausted.delete(attempt.sequence)
       if (attempt.result === 'exhausted' && !open.has(attempt.sequence))
-        exhausted.set(attempt.sequence, waitingAgain(attempt, event.data))
+        exhausted.set(attempt.sequence, waitingAgain(attempt))
     }
   }
   const found = [...exhausted.values()].toSorted((a, b) => a.sequence - b.sequence)
@@ -119,16 +114,11 @@ export async function findExhausted(
 }
 
 /** A delivery that was given up, as one whose tries begin anew. */
-const waitingAgain = (
-  attempt: DeliveryAttempt,
-  { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
-): OpenDelivery => ({
+const waitingAgain = (attempt: DeliveryAttempt): OpenDelivery => ({
   ...placeIn(attempt),
   attempt: 0,
   status: attempt.status,
   reason: attempt.reason,
-  template,
-  baseUrl,
   firstAt: attempt.at,
   lastAt: attempt.at,
   nextAt: attempt.at,

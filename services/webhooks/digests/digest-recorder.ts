@@ -3,10 +3,12 @@ import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { ScanCompleted } from '../../../contracts/scan-events.ts'
 import { scanStream } from '../../../contracts/streams.ts'
-import type { Cadence } from '../../../contracts/subscription.ts'
+import { CADENCES, type Cadence } from '../../../contracts/subscription.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
 import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { executeCommand } from '../../log/command-handler.ts'
@@ -15,14 +17,27 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { CADENCE_MS } from '../signals/filter.ts'
-import {
-  type DueDigest,
-  dueDigests,
-  scanName,
-  type WantedDigest,
-  type WantedScan,
-  wantedScans,
-} from './due-digests.ts'
+
+/** A digest that somebody is subscribed to. */
+export interface WantedDigest {
+  readonly exchange: Exchange
+  readonly timeframe: Timeframe
+  readonly cadence: Cadence
+}
+
+/** The wanted cadences of one exchange and timeframe: one scan serves them all. */
+interface WantedScan {
+  readonly exchange: Exchange
+  readonly timeframe: Timeframe
+  readonly cadences: readonly Cadence[]
+}
+
+/** A digest to record now. */
+interface DueDigest {
+  readonly cadence: Cadence
+  /** Beginning of its period, market time. */
+  readonly boundary: number
+}
 
 export interface DigestRecorderOptions {
   /** The digests that have subscribers at the moment; polled every second. */
@@ -45,11 +60,11 @@ export interface DigestRecorderOptions {
 }
 
 const UNKNOWN = { what: 'a digest was recorded', again: 'The next look reads what became of it.' }
-/** How often the clock is looked at; wall time. */
-const LOOK_EVERY_MS = 1_000
-/** Looks that are left out after a failure: as many again after each further one, up to a minute. */
-const FIRST_PAUSE_LOOKS = 5
-const LONGEST_PAUSE_LOOKS = 60
+/** Interval at which due digests are looked for; wall time. */
+const TICK_MS = 1_000
+/** Pause after a failure: as long again after each further one, up to a minute; wall time. */
+const FIRST_PAUSE_MS = 5_000
+const LONGEST_PAUSE_MS = 60_000
 const SCANS_AT_ONCE = 4
 /** Behind so many events of the others, the newest digest of a cadence is older than its period. */
 const EVENTS_LOOKED_AT = 100
@@ -60,15 +75,18 @@ interface Head {
   readonly newest: ReadonlyMap<Cadence, number>
 }
 
+/** The scan of an exchange and timeframe. */
 interface State {
   /** Boundaries that are recorded. */
   done: ReadonlyMap<Cadence, number>
-  /** Digests whose last recording failed. */
-  failed: readonly DueDigest[]
-  failures: number
-  looksToSkip: number
+  /** Newest boundary of the digests that could not be recorded. */
+  failed: number
+  pauseMs: number
+  retryAtMs: number
   problem: string | undefined
 }
+
+const NEW: State = { done: new Map(), failed: 0, pauseMs: 0, retryAtMs: 0, problem: undefined }
 
 /**
  * Several processes may record the same digests over one log: the first append counts for all.
@@ -80,13 +98,8 @@ interface State {
 export function createDigestRecorder(options: DigestRecorderOptions) {
   const { wanted, scan, store, idOf, clock, sleep, onProblem } = options
   const states = new Map<string, State>()
-
-  function stateOf(name: string): State {
-    const nothing = { done: new Map(), failed: [], failures: 0, looksToSkip: 0, problem: undefined }
-    const state = states.get(name) ?? nothing
-    states.set(name, state)
-    return state
-  }
+  /** Wall time since the beginning, as far as it was slept. */
+  let elapsedMs = 0
 
   /**
    * Appends what is due and not in the log. It is decided anew for every try, since an append that had happened though
@@ -117,29 +130,24 @@ export function createDigestRecorder(options: DigestRecorderOptions) {
     return result
   }
 
-  /** Looks at one exchange and timeframe, and records what is due. */
-  async function look(wantedScan: WantedScan, signal: AbortSignal): Promise<void> {
-    const state = stateOf(scanName(wantedScan))
+  /** Records what is due of one exchange and timeframe. */
+  async function recordDue(wantedScan: WantedScan, signal: AbortSignal): Promise<void> {
+    const name = scanName(wantedScan)
+    const state = states.get(name) ?? { ...NEW }
+    states.set(name, state)
     const due = dueDigests(wantedScan, state.done, clock(), LIMITS.digestSettleMs)
-    if (due.length === 0) return
-    // A period that has begun since is not to wait for the pauses of the one before.
-    if (!due.every((digest) => state.failed.some((one) => isSame(one, digest)))) {
-      Object.assign(state, { failures: 0, looksToSkip: 0 })
-    }
-    if (state.looksToSkip > 0) {
-      state.looksToSkip -= 1
-      return
-    }
+    const newest = Math.max(0, ...due.map(({ boundary }) => boundary))
+    // A period that has begun since does not wait for the pauses of the one before.
+    if (newest > state.failed) state.pauseMs = 0
+    if (due.length === 0 || (state.pauseMs > 0 && elapsedMs < state.retryAtMs)) return
     try {
-      const newest = await record(wantedScan, signal)
-      Object.assign(state, { done: newest, failed: [], failures: 0, problem: undefined })
+      states.set(name, { ...NEW, done: await record(wantedScan, signal) })
     } catch (error) {
       if (!isServiceError(error)) throw error
       if (state.problem === undefined) onProblem(wantedScan, error)
-      state.problem = `${scanName(wantedScan)}: ${error.message}`
-      state.failed = due
-      state.failures += 1
-      state.looksToSkip = Math.min(FIRST_PAUSE_LOOKS * 2 ** (state.failures - 1), LONGEST_PAUSE_LOOKS)
+      const pauseMs = Math.min(2 * state.pauseMs || FIRST_PAUSE_MS, LONGEST_PAUSE_MS)
+      const problem = `${name}: ${error.message}`
+      Object.assign(state, { failed: newest, pauseMs, retryAtMs: elapsedMs + pauseMs, problem })
     }
   }
 
@@ -153,16 +161,15 @@ export function createDigestRecorder(options: DigestRecorderOptions) {
         const scans = wantedScans(wanted())
         const names = new Set(scans.map(scanName))
         for (const name of states.keys()) if (!names.has(name)) states.delete(name)
-        await mapConcurrently(scans, SCANS_AT_ONCE, (one) => look(one, signal))
-        await sleep(LOOK_EVERY_MS, signal)
+        await mapConcurrently(scans, SCANS_AT_ONCE, (one) => recordDue(one, signal))
+        await sleep(TICK_MS, signal)
+        elapsedMs += TICK_MS
       }
     },
     /** The faults that keep digests from being recorded at the moment, in words. */
     problems: (): readonly string[] => [...states.values()].flatMap(({ problem }) => problem ?? []),
   }
 }
-
-const isSame = (a: DueDigest, b: DueDigest): boolean => a.cadence === b.cadence && a.boundary === b.boundary
 
 const byCadence = ({ cadence, boundary }: DueDigest): readonly [Cadence, number] => [cadence, boundary]
 
@@ -214,4 +221,44 @@ function digestEvent(
     },
     meta: { correlationId: `digest ${scanName(scan)} ${boundary}`, actor: 'digests' },
   })
+}
+
+/** @example scanName({ exchange: 'HL', timeframe: '1h' }) === 'HL.1h' */
+const scanName = ({ exchange, timeframe }: Omit<WantedScan, 'cadences'>): string => `${exchange}.${timeframe}`
+
+/** Each exchange and timeframe once, with every cadence that is wanted of it. */
+export function wantedScans(wanted: Iterable<WantedDigest>): WantedScan[] {
+  const scans = new Map<string, { scan: Omit<WantedScan, 'cadences'>; cadences: Set<Cadence> }>()
+  for (const { exchange, timeframe, cadence } of wanted) {
+    const scan = { exchange, timeframe }
+    const entry = scans.get(scanName(scan)) ?? { scan, cadences: new Set() }
+    scans.set(scanName(scan), entry)
+    entry.cadences.add(cadence)
+  }
+  return [...scans.values()].map(({ scan, cadences }) => ({
+    ...scan,
+    cadences: CADENCES.filter((cadence) => cadences.has(cadence)),
+  }))
+}
+
+/**
+ * Digests whose period has begun and that are not recorded. Of periods that were missed only the running one is left:
+ * a digest of an earlier one would tell what nobody can act on any more.
+ *
+ * @param newest boundary of the newest recorded digest, by cadence
+ * @param marketNow Unix milliseconds of market time
+ * @param settleMs after a boundary, how long the verdicts of its bars are given to be there
+ */
+export function dueDigests(
+  { cadences }: Pick<WantedScan, 'cadences'>,
+  newest: ReadonlyMap<Cadence, number>,
+  marketNow: number,
+  settleMs: number,
+): DueDigest[] {
+  return cadences
+    .map((cadence) => ({
+      cadence,
+      boundary: Math.floor((marketNow - settleMs) / CADENCE_MS[cadence]) * CADENCE_MS[cadence],
+    }))
+    .filter(({ cadence, boundary }) => boundary > (newest.get(cadence) ?? 0))
 }

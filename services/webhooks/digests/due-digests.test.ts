@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CADENCES } from '../../../contracts/subscription.ts'
-import { dueDigests, wantedScans } from './due-digests.ts'
+import { dueDigests, wantedScans } from './digest-recorder.ts'
 
 const ALL = { cadences: CADENCES }
 const DAY = Date.UTC(2025, 0, 2)

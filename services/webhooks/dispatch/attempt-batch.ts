@@ -1,6 +1,6 @@
+import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import type { AttemptsToRecord } from '../deliveries/plan-flush.ts'
+import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 
 /** Attempts that are recorded at once, though more are under way. */
 const ENOUGH = 32
@@ -11,7 +11,7 @@ const ENOUGH = 32
  */
 export class AttemptBatch {
   readonly #elapsed: () => number
-  #records: AttemptsToRecord[] = []
+  #records: DeliveryAttempt[] = []
   #done = Promise.withResolvers<void>()
   #sinceMs = 0
 
@@ -29,18 +29,18 @@ export class AttemptBatch {
   }
 
   /** Resolves once it is durable; rejects with the faults of the delivery log's `record`. */
-  add(record: AttemptsToRecord): Promise<void> {
+  add(record: DeliveryAttempt): Promise<void> {
     if (this.#records.length === 0) this.#sinceMs = this.#elapsed()
     this.#records.push(record)
     return this.#done.promise
   }
 
   /** Records what was gathered. */
-  flush(journal: DeliveryJournal | undefined): void {
-    if (journal === undefined || this.#records.length === 0) return
+  flush(log: DeliveryLog | undefined): void {
+    if (log === undefined || this.#records.length === 0) return
     const [records, done] = [this.#records, this.#done]
     this.#records = []
     this.#done = Promise.withResolvers()
-    journal.record(...records).then(() => done.resolve(), done.reject)
+    log.record(...records).then(() => done.resolve(), done.reject)
   }
 }

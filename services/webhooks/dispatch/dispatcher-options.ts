@@ -5,7 +5,7 @@ import type { Leases } from '../../log/leases/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
-import type { DeliveryLog } from '../deliveries/delivery-log.ts'
+import type { DeliveryLogs } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 import type { Subscription } from '../state/subscription-state.ts'
@@ -63,7 +63,7 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Unique name of this process; as in the leases. */
   readonly holder: string
   readonly directory: SubscriptionDirectory
-  readonly deliveries: DeliveryLog
+  readonly deliveries: DeliveryLogs
   readonly sender: Sender
   readonly sign: Sign
   readonly idOf: FactId

@@ -211,10 +211,10 @@ describe('an endpoint that is slow', () => {
           : world.store.append(...append)
       },
     }
-    const { openDeliveryLog } = await import('../deliveries/delivery-log.ts')
+    const { openDeliveryLogs } = await import('../deliveries/delivery-log.ts')
     const { now, sleep } = world.time
     const signal = new AbortController().signal
-    const deliveries = openDeliveryLog({ store, newId: world.newId, now, sleep, signal })
+    const deliveries = openDeliveryLogs({ store, newId: world.newId, now, sleep, signal })
     await world.subscribe('all')
     await world.start({ deliveries })
     await world.verdicts(1)

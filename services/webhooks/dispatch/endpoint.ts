@@ -3,7 +3,7 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { ConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
-import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
+import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import {
   type Deliveries,
   initialDeliveries,
@@ -74,7 +74,7 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
   readonly #openedMs: number
   #loadedMs: number | undefined
   /** Its delivery log, taken over with the first attempt: most endpoints have nothing to be sent for a long while. */
-  #journal: DeliveryJournal | undefined
+  #log: DeliveryLog | undefined
   #known: Deliveries
   /** Something reads or writes for it; nothing begins meanwhile. */
   #isBusy = false
@@ -132,7 +132,7 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
   }
 
   get deliveries(): Deliveries {
-    return this.#journal?.state ?? this.#known
+    return this.#log?.state ?? this.#known
   }
 
   get isSlow(): boolean {
@@ -206,14 +206,14 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
     this.#alone(async () => {
       await this.#takeOver()
       const idle = this.#signals.atHead
-      if (idle !== undefined) await this.#journal?.advance(idle)
+      if (idle !== undefined) await this.#log?.advance(idle)
     })
   }
 
   /** Begins what may begin. Called when the feed moved, a slot fell free, a timer fired, or an attempt ended. */
   pump(): void {
     const { elapsed, now, slots, allowance, wakeIn } = this.#context
-    if (this.#batch.isDue) this.#batch.flush(this.#journal)
+    if (this.#batch.isDue) this.#batch.flush(this.#log)
     if (this.#isBusy || this.#phase === 'closed') return
     const restMs = this.#restsUntilMs - elapsed()
     if (restMs > 0) return wakeIn(this, restMs)
@@ -226,7 +226,7 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
       if (waitMs > 0) return wakeIn(this, waitMs)
       const next = this.#next()
       if (typeof next === 'number') return wakeIn(this, next)
-      if (this.#journal === undefined) return this.#alone(() => this.#takeOver())
+      if (this.#log === undefined) return this.#alone(() => this.#takeOver())
       const slot = slots.take(this)
       if (slot === undefined) return
       const wait = allowance.take(this.#account)
@@ -241,9 +241,9 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
     const cursor = this.#phase === 'ready' ? this.#signals.atHead : undefined
     this.#phase = 'closed'
     this.#context.slots.drop(this)
-    this.#batch.flush(this.#journal)
+    this.#batch.flush(this.#log)
     if (this.#inFlight.size > 0) await (this.#drained = Promise.withResolvers<void>()).promise
-    if (cursor !== undefined && this.#journal?.isLost === false) await this.#journal.advance(cursor)
+    if (cursor !== undefined && this.#log?.isLost === false) await this.#log.advance(cursor)
   }
 
   #rest(milliseconds: number): void {
@@ -281,7 +281,7 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
     this.#isStale = false
     const subscription = await subscriptions.newest(this.#subscription)
     this.#known = await deliveries.load(subscription)
-    this.#journal = undefined
+    this.#log = undefined
     const target = await directory.target(subscription)
     if (target !== undefined) this.sendsTo(target)
     allowance.knows(this.#account, this.#known.posts)
@@ -294,11 +294,11 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
   }
 
   async #takeOver(): Promise<void> {
-    if (this.#journal !== undefined) return
+    if (this.#log !== undefined) return
     const { deliveries, holder } = this.#context
-    this.#journal = await deliveries.take(this.#subscription, this.token, holder)
+    this.#log = await deliveries.take(this.#subscription, this.token, holder)
     // A former holder may have gone on since it was read.
-    this.#signals.reset(this.#journal.state.cursor)
+    this.#signals.reset(this.#log.state.cursor)
   }
 
   get #isAsked(): boolean {
@@ -311,18 +311,18 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
   /** Does what its owner asked for: moves the cursor, forgives failures, tries again what was given up. */
   async #obey(): Promise<void> {
     await this.#takeOver()
-    const [journal, subscription] = [this.#journal, this.#subscription]
-    if (journal === undefined) return
-    if (this.#isToForgive) await journal.forgiveFailures()
+    const [log, subscription] = [this.#log, this.#subscription]
+    if (log === undefined) return
+    if (this.#isToForgive) await log.forgiveFailures()
     this.#isToForgive = false
-    await journal.move(subscription, this.#inFlight)
+    await log.move(subscription, this.#inFlight)
     const { recovery } = subscription
-    if (recovery !== null && isToRecover(subscription, journal.state)) {
-      const asked = { ...recovery, open: journal.state.open }
+    if (recovery !== null && isToRecover(subscription, log.state)) {
+      const asked = { ...recovery, open: log.state.open }
       const { found } = await findExhausted(this.#context.store, this.subscriptionId, asked)
-      await journal.recover(found, recovery.revision)
+      await log.recover(found, recovery.revision)
     }
-    this.#signals.reset(journal.state.cursor)
+    this.#signals.reset(log.state.cursor)
   }
 
   #next(): NextDelivery | number {
@@ -368,10 +368,14 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
 
   async #attempt(work: Work, slot: Slot): Promise<void> {
     try {
-      const made = await sendAttempt(this.#context, this, work).finally(() => {
+      // Nothing comes between the end of its POST and the count of its failure.
+      let made: Awaited<ReturnType<typeof sendAttempt>>
+      try {
+        made = await sendAttempt(this.#context, this, work)
+      } finally {
         this.#sending -= 1
         assert(this.#sending >= 0, 'an attempt ends once', this.#sending)
-      })
+      }
       if (typeof made !== 'string') await this.#finish(made, work, slot)
       else if (made !== 'needless') this.#signals.reset(this.deliveries.cursor)
       if (made === 'not_begun' && this.mayBegin()) this.#rest(AGAIN_MS)
@@ -390,25 +394,22 @@ export class Endpoint implements SlotUser, AttemptUser, SignalUser {
     const { metrics, mail, report, wakeIn } = this.#context
     const { attempt, decision, subscription } = made
     const { reason, at, durationMs } = attempt
-    const { result } = decision
+    const { result, failing, disable } = decision
     const hasFailed = result !== 'delivered'
     this.#tookMs = durationMs
     if (hasFailed) this.#failures += 1
     slot.sent()
     this.pump()
     try {
-      const { template, baseUrl } = made
-      const recorded = this.#batch.add({ template, baseUrl, attempts: [attempt] })
+      const recorded = this.#batch.add(attempt)
       const isLast = this.#sending === 0 || this.#failures > 0 || this.#phase === 'closed'
-      if (isLast || this.#batch.isFull) this.#batch.flush(this.#journal)
+      if (isLast || this.#batch.isFull) this.#batch.flush(this.#log)
       else wakeIn(this, LIMITS.webhookRecordMs)
       await recorded
-      const isFirst = matched !== undefined && !hasFailed
-      const firstAfterMs = isFirst ? at + durationMs - matched.signal.at : undefined
+      const firstAfterMs = matched && !hasFailed ? at + durationMs - matched.signal.at : undefined
       metrics?.attempt?.({ result, reason, durationMs, firstAfterMs })
-      if (decision.failing !== undefined)
-        mail(this.#subscription, { state: 'failing', ...decision.failing }).catch(report)
-      if (decision.disable !== undefined) await this.#disable(subscription, decision.disable)
+      if (failing !== undefined) mail(subscription, { state: 'failing', ...failing }).catch(report)
+      if (disable !== undefined) await this.#disable(subscription, disable)
     } finally {
       if (hasFailed) this.#failures -= 1
       assert(this.#failures >= 0, 'a failure is recorded once', this.#failures)

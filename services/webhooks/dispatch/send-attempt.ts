@@ -32,7 +32,7 @@ export interface AttemptUser {
 }
 
 /** An attempt that was made; it counts once it is durable. */
-export interface AttemptMade extends Pick<PreparedDelivery, 'template' | 'baseUrl'> {
+export interface AttemptMade {
   readonly attempt: DeliveryAttempt
   readonly decision: AttemptDecision
   /** As it was when the attempt began. */
@@ -57,7 +57,7 @@ export async function sendAttempt(
   if (matched === undefined && pending === undefined) return 'needless'
   const prepared =
     matched === undefined
-      ? pending && (await prepareAgain(store, pending))
+      ? pending && (await prepareAgain(store, pending, baseUrl()))
       : prepareDelivery(matched, { idOf, baseUrl: baseUrl() })
   const target = await directory.target(subscription)
   if (prepared === undefined || target === undefined || target.secrets.length === 0) return 'not_begun'
@@ -82,9 +82,8 @@ export async function sendAttempt(
   if (outcome.kind === 'aborted') return 'not_begun'
   const decision = decideAttempt(user.deliveries, { outcome, attemptsBefore, at: now(), random: random() })
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
-  const { template, baseUrl: address } = prepared
   const attempt = attemptOf(prepared, { outcome, decision, at, hostWaitMs, detail })
-  return { template, baseUrl: address, attempt, decision, subscription }
+  return { attempt, decision, subscription }
 }
 
 /** The record of an attempt. */
@@ -110,7 +109,6 @@ function attemptOf(
     status: status ?? null,
     reason,
     detail: ended.detail,
-    bodySha256: prepared.bodySha256,
     nextAt,
     notBefore: result === 'delivered' || retryAfterMs === undefined ? null : ended.at + retryAfterMs,
   }

@@ -6,7 +6,7 @@ import { SubscriptionChanged, SubscriptionCreated } from '../../../contracts/sub
 import type { FaultyWorld } from '../../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { describeWritePath } from '../../log/write-path.contract.ts'
-import { openDeliveryLog } from '../deliveries/delivery-log.ts'
+import { openDeliveryLogs } from '../deliveries/delivery-log.ts'
 import { aFilter } from '../signals/testing/signal-log.fixture.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { createEndpointLog } from './endpoint-log.ts'
@@ -74,7 +74,7 @@ describeWritePath(
   async (world) => {
     const subscription = await subscribed(world)
     const take = (store: EventStore, token: number) =>
-      openDeliveryLog(partsOf(world, store)).take(subscription, token, `process ${token}`)
+      openDeliveryLogs(partsOf(world, store)).take(subscription, token, `process ${token}`)
     return {
       // Whoever holds the lease takes the subscription once.
       write: async () => ((await taken(world, 7)) === 0 ? take(world.store, 7) : undefined),

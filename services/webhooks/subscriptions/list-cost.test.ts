@@ -42,8 +42,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
     const data = {
       subscriptionId,
       token: 1,
-      template: 1,
-      baseUrl: 'https://signals.example.com',
       cursor: { after: '1', sequence: n + 1 },
       attempts: [
         {
@@ -62,7 +60,6 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
           hostWaitMs: 0,
           result: 'delivered' as const,
           detail: null,
-          bodySha256: 'a'.repeat(64),
           nextAt: null,
           notBefore: null,
         },

@@ -7,7 +7,7 @@ import type { Position } from '../../../contracts/position.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import type { WantedDigest } from '../digests/due-digests.ts'
+import type { WantedDigest } from '../digests/digest-recorder.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import { type Subscription } from '../state/subscription-state.ts'
 import {

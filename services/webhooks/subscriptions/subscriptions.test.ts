@@ -442,7 +442,6 @@ async function recordAttempts(
       hostWaitMs,
       result,
       detail: null,
-      bodySha256: 'a'.repeat(64),
       nextAt: null,
       notBefore: null,
     }

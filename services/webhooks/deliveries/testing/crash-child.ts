@@ -5,10 +5,10 @@ import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../../runtime/ids/uuid.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
-import { openDeliveryLog } from '../delivery-log.ts'
+import { openDeliveryLogs } from '../delivery-log.ts'
 import { wasAttempted } from '../delivery-state.ts'
 import { prepareDelivery } from '../prepare-delivery.ts'
-import { anAttempt, BASE_URL, recordOf } from './delivery-world.fixture.ts'
+import { anAttempt, BASE_URL } from './delivery-world.fixture.ts'
 
 /**
  * A process that a test kills: works off what one subscription is still to get, several deliveries at a time,
@@ -25,7 +25,7 @@ const subscription = {
   moved: null,
   filters: [{ after: 'start', filter: aFilter({ events: ['trade_call'] }) }],
 }
-const log = openDeliveryLog({
+const log = openDeliveryLogs({
   store,
   newId: () => uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
   now: Date.now,
@@ -40,11 +40,11 @@ async function worker(): Promise<void> {
     const next = await signals.next()
     if (next.done === true) return
     const delivery = prepareDelivery(next.value, { idOf, baseUrl: BASE_URL })
-    const { sequence, bodySha256 } = delivery
+    const { sequence } = delivery
     if (wasAttempted(journal.state, sequence)) continue
     const result = sequence % 3 === 0 ? 'failed' : 'delivered'
-    await journal.record(recordOf(anAttempt(delivery, { result })))
-    writeOut(`${sequence} ${result} ${bodySha256}\n`)
+    await journal.record(anAttempt(delivery, { result }))
+    writeOut(`${sequence} ${result}\n`)
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, worker))

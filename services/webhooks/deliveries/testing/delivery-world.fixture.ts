@@ -5,7 +5,7 @@ import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
 import type { Subscription } from '../../state/subscription-state.ts'
-import { type DeliveryLog, openDeliveryLog } from '../delivery-log.ts'
+import { type DeliveryLogs, openDeliveryLogs } from '../delivery-log.ts'
 import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
 
 export const BASE_URL = 'https://signals.example.com'
@@ -14,14 +14,14 @@ export const idOf = createFactIds(Buffer.from('secret'))
 /** One subscription to every trade call, and signals for it. */
 export interface DeliveryWorld extends SignalLog {
   readonly subscriptionId: string
-  readonly deliveries: DeliveryLog
+  readonly deliveries: DeliveryLogs
   /** The subscription as its events tell it, now. */
   own(): Subscription
   /** So many more trade calls, which the subscription asks for. */
   signals(count: number): Promise<void>
   /** All signals of the subscription so far, with their bodies. */
   prepared(baseUrl?: string): Promise<PreparedDelivery[]>
-  open(change?: Partial<LogUse> & { readonly store?: EventStore }): DeliveryLog
+  open(change?: Partial<LogUse> & { readonly store?: EventStore }): DeliveryLogs
 }
 
 let ids = 0
@@ -30,7 +30,7 @@ export async function aDeliveryWorld(): Promise<DeliveryWorld> {
   const world = aSignalLog()
   await world.subscribe(1, aFilter({ events: ['trade_call'] }))
   const open: DeliveryWorld['open'] = (change) =>
-    openDeliveryLog({
+    openDeliveryLogs({
       store: world.store,
       newId: () => anId(`delivery event ${ids++}`),
       now: () => world.now,
@@ -71,13 +71,13 @@ export async function sent(delivered: number, signals: number, token = 1) {
   await world.signals(signals)
   const all = (await world.prepared()) as unknown as All
   const journal = await world.deliveries.take(world.own(), token, 'here')
-  for (const delivery of all.slice(0, delivered)) await journal.record(recordOf(anAttempt(delivery)))
+  for (const delivery of all.slice(0, delivered)) await journal.record(anAttempt(delivery))
   return { world, all, journal }
 }
 
 /** An attempt at a delivery; delivered at once, unless a test says otherwise. */
 export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt> = {}): DeliveryAttempt {
-  const { deliveryId, sequence, eventId, position, stream, revision, topN, bodySha256 } = of
+  const { deliveryId, sequence, eventId, position, stream, revision, topN } = of
   const isFailed = change.result !== undefined && change.result !== 'delivered'
   return {
     deliveryId,
@@ -95,12 +95,8 @@ export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt>
     hostWaitMs: 0,
     result: 'delivered',
     detail: isFailed ? { sealed: 'v1.no' } : null,
-    bodySha256,
     nextAt: change.result === 'failed' ? 5_000 + sequence : null,
     notBefore: null,
     ...change,
   }
 }
-
-/** The record of attempts whose bodies are of today. */
-export const recordOf = (...attempts: DeliveryAttempt[]) => ({ template: 1, baseUrl: BASE_URL, attempts })

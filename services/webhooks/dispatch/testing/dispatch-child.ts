@@ -18,7 +18,7 @@ import { sleep } from '../../../runtime/async/sleep.ts'
 import { createInProcessBus } from '../../../runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../../runtime/ids/uuid.ts'
-import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
+import { openDeliveryLogs } from '../../deliveries/delivery-log.ts'
 import { createEgressGuard } from '../../sending/egress-guard.ts'
 import { createGuardedSender } from '../../sending/guarded-sender.ts'
 import { createSign } from '../../sending/sign.ts'
@@ -60,7 +60,7 @@ const dispatcher = createDispatcher({
   report,
   leases: createSoleLeases({ store, shards: SHARDS, report }),
   directory: createLogDirectory(store),
-  deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal }),
+  deliveries: openDeliveryLogs({ store, newId, now: Date.now, sleep, signal }),
   sender: createGuardedSender({ guard, now: Date.now, attemptMs: 400 }),
   sign: createSign({ userAgent: 'child' }),
   idOf: createFactIds(Buffer.from('the same in every run')),

@@ -16,7 +16,7 @@ import { SharedLeases } from '../../../log/leases/shared-leases.ts'
 import type { Bus } from '../../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../../runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
-import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
+import { openDeliveryLogs } from '../../deliveries/delivery-log.ts'
 import type { Deliveries } from '../../deliveries/delivery-state.ts'
 import { readDeliveries } from '../../deliveries/read-deliveries.ts'
 import type { Sender, SendOutcome } from '../../sending/sender.ts'
@@ -215,7 +215,7 @@ export class DispatchWorld {
       sleep,
       report,
       directory: createLogDirectory(store),
-      deliveries: openDeliveryLog({ store, newId, now, sleep, signal: dying.signal }),
+      deliveries: openDeliveryLogs({ store, newId, now, sleep, signal: dying.signal }),
       sender: mortal?.sender ?? sender,
       sign: createSign({ userAgent: 'test' }),
       baseUrl: () => 'https://signals.example.com',
