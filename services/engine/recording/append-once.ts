@@ -167,8 +167,8 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
             return { state, revision: state.revision }
           },
           decide({ newest }) {
-            const facts = factsAfter(newest, drafts, (draft, before) => factOf(series, draft, before))
-            return { events: eventsOf(facts, newest), result: facts }
+            const made = factsAfter(newest, drafts, (draft, before) => factOf(series, draft, before))
+            return { events: eventsOf(made, newest), result: made }
           },
           unknown: UNKNOWN,
         },
