@@ -167,8 +167,8 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
             return { state, revision: state.revision }
           },
           decide({ newest }) {
-            const missing = factsAfter(newest, drafts, (draft, before) => factOf(series, draft, before))
-            return { events: eventsOf(missing, newest), result: missing }
+            const made = factsAfter(newest, drafts, (draft, before) => factOf(series, draft, before))
+            return { events: eventsOf(made, newest), result: made }
           },
           unknown: UNKNOWN,
         },
