@@ -106,8 +106,6 @@ export interface StoreHealth {
  * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
  */
 export interface EventStore {
-  /** Nobody else appends to the log: an append that fails has no other one in its place. */
-  readonly isExclusive?: boolean
   append(
     stream: string,
     events: readonly NewEvent[],

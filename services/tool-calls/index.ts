@@ -7,9 +7,8 @@ export {
   type KnowledgeRequest,
   type KnowledgeService,
 } from './knowledge-service.ts'
-export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
-export type { PaidCallPath } from './paid-call-path.ts'
-export { createPaidCalls, type PaidCalls } from './paid-calls.ts'
-export type { PlanSales } from './paid-options.ts'
-export { PAID_PRODUCTS, paidPath } from './paid-products.ts'
+export { PAID_PRODUCTS, paidPath } from './paid/offers.ts'
+export { planSalesOf, startPaidPlan } from './paid/plans.ts'
+export { createPaidCalls, type PaidCallPath, type PaidCalls } from './paid/tools.ts'
+export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid/types.ts'
 export type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'

@@ -29,7 +29,6 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>) {
   }
 
   return {
-    isExclusive: store.isExclusive === true,
     newest: (stream: string) => first(store.read(stream, { direction: 'backwards', limit: 1 })),
     at: (stream: string, revision: number) => first(store.read(stream, { from: revision, limit: 1 })),
     /** The debits in front of a revision, or from the end of the stream, newest first. */

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Channel, QuotaDebited } from '../../../contracts/quota-events.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
-import { type AppendOutcome, outcomeUnknownError, type UnknownOutcome } from '../../log/append-with-retry.ts'
+import { outcomeUnknownError, type UnknownOutcome } from '../../log/append-with-retry.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, evolve, type Payer, UNUSED } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
@@ -58,14 +58,6 @@ interface Planned {
   readonly after: Balance
 }
 
-/** An append under way, and what it was decided from. */
-interface Begun {
-  readonly batch: readonly Waiting[]
-  readonly planned: readonly Planned[]
-  readonly balance: Balance
-  readonly appended: Promise<AppendOutcome>
-}
-
 export interface PayerQueueOptions extends Pick<Clock, 'now'> {
   readonly log: DebitLog
   readonly keys: UsedKeys
@@ -77,9 +69,6 @@ export type PayerQueue = ReturnType<typeof createPayerQueue>
 /** A longest answer in its most wasteful encoding has room; the rest of an event is small. */
 const BYTES_PER_CHARACTER = 3
 const EVENT_BYTES = 1_500
-
-/** So many are not kept waiting for the outcome of what is under way. */
-const ENOUGH = 24
 
 const UNKNOWN: UnknownOutcome = {
   what: 'this call was counted',
@@ -98,10 +87,6 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   let tail: Promise<unknown> = Promise.resolve()
   let users = 0
   let isDraining = false
-  /** The last of what is under way. */
-  let ahead: Planned | undefined
-  /** The append behind the one whose outcome is awaited. */
-  let behind: Begun | undefined
 
   /** One piece of work at a time decides from the balance, or changes it. */
   function serially<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -158,45 +143,13 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
 
   /** Decides the oldest that wait, as many as fit, and appends them together. */
   async function takeTurn(): Promise<void> {
-    for (let batch: readonly Waiting[] = takeBatch(); batch.length > 0; batch = behind?.batch ?? []) {
-      try {
-        await commit(batch)
-      } catch (error) {
-        ahead = undefined
-        // A call that was answered already keeps its answer.
-        for (const waiting of batch) waiting.reject(error)
-      }
+    const batch = takeBatch()
+    try {
+      await commit(batch)
+    } catch (error) {
+      // A call that was answered already keeps its answer.
+      for (const waiting of batch) waiting.reject(error)
     }
-  }
-
-  /** Appends what is decided from a balance. Undefined where nobody is left who is counted. */
-  function begin(batch: readonly Waiting[], balance: Balance): Begun | undefined {
-    const planned = plan(batch, balance)
-    const [first] = planned
-    if (first === undefined) return undefined
-    const { payer, since } = first.waiting
-    const events = planned.map(({ event }) => event)
-    const appended = log.append(streamOf(payer.window.id), events, balance.revision, since)
-    // It may fail while the one in front of it is awaited.
-    appended.catch(() => undefined)
-    ahead = planned.at(-1)
-    return { batch, planned, balance, appended }
-  }
-
-  /**
-   * Appends behind the append under way. It lands on that one or not at all: where nobody else appends, nothing else can
-   * have its place. Calls that may be refused, or may have been answered before, wait.
-   */
-  function beginBehind(): void {
-    if (!log.isExclusive || ahead === undefined || behind !== undefined) return
-    const { after, waiting } = ahead
-    const { tier, window } = waiting.payer
-    const more = queue.length - 1
-    const beforeLast = { ...after, used: after.used + more, usedToday: after.usedToday + more }
-    if (decideDebit(beforeLast, tier, after.day).kind === 'refuse') return
-    const isSure = (one: Waiting): boolean =>
-      one.payer.window.id === window.id && one.payer.tier === tier && !hasKey(one)
-    if (queue.every(isSure)) behind = begin(takeBatch(), after)
   }
 
   function takeBatch(): Waiting[] {
@@ -220,21 +173,17 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   async function commit(batch: readonly Waiting[]): Promise<void> {
     const [oldest] = batch
     if (oldest === undefined) return
-    let begun = behind
-    behind = undefined
     const { since, payer } = oldest
     const isOfOne = batch.every((one) => one.payer.id === payerId && one.payer.window.id === payer.window.id)
     assert(isOfOne, 'an append of debits is of one payer and window', batch.length)
     const windowId = payer.window.id
     for (let left = batch, conflicts = 1; ; conflicts++) {
-      const balance = begun?.balance ?? balanceOf(windowId) ?? (await load(windowId))
-      if (begun === undefined && left.some(hasKey)) left = await withoutUsedKeys(left)
-      begun ??= begin(left, balance)
-      if (begun === undefined) return
-      const { planned } = begun
-      const outcome = await begun.appended
-      begun = undefined
-      if (behind === undefined || outcome.kind !== 'appended') ahead = undefined
+      const balance = balanceOf(windowId) ?? (await load(windowId))
+      if (left.some(hasKey)) left = await withoutUsedKeys(left)
+      const planned = plan(left, balance)
+      if (planned.length === 0) return
+      const events = planned.map(({ event }) => event)
+      const outcome = await log.append(streamOf(windowId), events, balance.revision, since)
       if (outcome.kind === 'appended') return settle(planned, windowId, outcome.position)
       if (outcome.kind === 'refused') throw outcome.error
       // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
@@ -329,7 +278,6 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
       const { promise, resolve, reject } = Promise.withResolvers<Debited>()
       queue.push({ ...wanted, resolve, reject })
       if (!isDraining) void drain()
-      else if (queue.length >= ENOUGH) beginBehind()
       return promise
     },
     get waiting() {

@@ -17,10 +17,9 @@ import {
   type SettlerHealth,
 } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import { createPaidCalls } from '../../tool-calls/index.ts'
+import { createPaidCalls, planSalesOf, startPaidPlan } from '../../tool-calls/index.ts'
 import { sharedLeases } from '../adapters/open-leases.ts'
 import type { CallerParts } from '../shared-parts.ts'
-import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 
 /** Circle's gateway, the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'

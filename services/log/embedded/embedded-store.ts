@@ -124,7 +124,6 @@ function storeOver(file: string, writer: Writer, now: () => number, lock: FileLo
     lock.release()
   }
   return {
-    isExclusive: true,
     async append(stream, events, { expected }) {
       const append = validateAppend(stream, events, expected)
       reader()

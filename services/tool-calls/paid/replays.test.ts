@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
-import type { EventType } from '../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
-import type { Chain } from '../payments/chain/chain.ts'
-import type { Payment } from '../payments/payment.ts'
+import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import type { EventType } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { createMemoryLog } from '../../../testing/memory-store/memory-store.ts'
+import type { Chain } from '../../payments/chain/chain.ts'
+import type { Payment } from '../../payments/payment.ts'
 import {
   closePayments,
   PUBLIC_URL,
   paymentsInMemory,
   signedHeader,
   TRANSACTION,
-} from '../payments/testing/payments-in-memory.fixture.ts'
-import { payerNumber } from '../payments/testing/sign-payment.ts'
-import { createPaidHandshake, type Paid, type PaidWork } from './paid-handshake.ts'
+} from '../../payments/testing/payments-in-memory.fixture.ts'
+import { payerNumber } from '../../payments/testing/sign-payment.ts'
+import { createPaidHandshake, type Paid, type PaidWork } from './handshake.ts'
 
 afterEach(closePayments)
 

@@ -1,15 +1,23 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { priceOf } from '../../contracts/prices.ts'
-import type { ServiceBlock } from '../../contracts/service-block.ts'
-import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
-import { requestHash } from './idempotency-key.ts'
-import { paidServiceBlock } from './paid-block.ts'
-import { callerOf, type PaidAnswer, type PaidCall, type PaidOutcome } from './paid-call.ts'
-import type { Paid } from './paid-handshake.ts'
-import type { PaidPathOptions } from './paid-options.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { priceOf } from '../../../contracts/prices.ts'
+import type { ServiceBlock } from '../../../contracts/service-block.ts'
+import { toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
+import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from '../caller-identity.ts'
+import { requestHash } from '../idempotency-key.ts'
+import { withService } from '../tool-call.ts'
+import { createPaidHandshake, type Paid } from './handshake.ts'
+import { createPaidOffers, paidServiceBlock } from './offers.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
-import { withService } from './tool-call.ts'
+import { createPaidPlanPath } from './plans.ts'
+import {
+  callerOf,
+  type PaidAnswer,
+  type PaidCall,
+  type PaidCallsOptions,
+  type PaidOutcome,
+  type PaidPathOptions,
+  type PaidPlanPath,
+} from './types.ts'
 
 /** The path of a tool call that is paid for by itself, or by a key where one with calls left comes with it. */
 export interface PaidCallPath {
@@ -106,3 +114,21 @@ const usedUpError = (cause: ServiceError): ServiceError =>
     ...(cause.details && { details: cause.details }),
     cause,
   })
+
+/** Everything that is paid for request by request. */
+export interface PaidCalls {
+  readonly tools: PaidCallPath
+  readonly plans: PaidPlanPath
+}
+
+/**
+ * The paths of paid tool calls and plans. They share their offers, and the bound on payments that are under way.
+ */
+export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
+  const timed = { clock: () => performance.now(), ...options }
+  const parts = { ...options, offers: createPaidOffers(timed), handshake: createPaidHandshake(timed) }
+  return {
+    tools: createPaidCallPath(parts),
+    plans: createPaidPlanPath(parts),
+  }
+}

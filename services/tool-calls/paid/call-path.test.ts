@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../../contracts/code-of.fixture.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import { serviceBlockSchema } from '../../contracts/service-block.ts'
-import { createMemoryLog, type MemoryLog } from '../../testing/memory-store/memory-store.ts'
-import type { Identity } from '../accounts/index.ts'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { createMemoryLog, type MemoryLog } from '../../../testing/memory-store/memory-store.ts'
+import type { Identity } from '../../accounts/index.ts'
 import {
   closePayments,
   type PaymentsInMemory,
@@ -15,10 +15,10 @@ import {
   type WatchedPayments,
   WEEK,
   watch,
-} from '../payments/testing/payments-in-memory.fixture.ts'
-import type { PaidCall, PaidOutcome, SentBody } from './paid-call.ts'
-import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
-import type { ToolCall } from './tool-call.ts'
+} from '../../payments/testing/payments-in-memory.fixture.ts'
+import type { ToolCall } from '../tool-call.ts'
+import { createPaidCalls, type PaidCalls } from './tools.ts'
+import type { PaidCall, PaidOutcome, SentBody } from './types.ts'
 
 const WINDOW = { id: '2026-11', from: 0, to: 1 }
 const OF_KEYS: Readonly<Record<string, Identity>> = {

@@ -30,8 +30,7 @@ import {
 } from '../../payments/testing/sign-payment.ts'
 import { openRecovery } from '../../payments/verification/recover-signer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { createPaidCalls, type PaidCalls, type PaidTier } from '../../tool-calls/index.ts'
-import { planSalesOf, startPaidPlan } from './bought-plans.ts'
+import { createPaidCalls, type PaidCalls, type PaidTier, planSalesOf, startPaidPlan } from '../index.ts'
 
 const EMAIL = 'eve@example.com'
 const payer = payerNumber(77)

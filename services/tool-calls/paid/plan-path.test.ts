@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { codeOf } from '../../contracts/code-of.fixture.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { serviceBlockSchema } from '../../contracts/service-block.ts'
-import type { Identity } from '../accounts/index.ts'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import type { Identity } from '../../accounts/index.ts'
 import {
   closePayments,
   type PaymentsInMemory,
@@ -10,9 +10,9 @@ import {
   signedHeader,
   type WatchedPayments,
   watch,
-} from '../payments/testing/payments-in-memory.fixture.ts'
-import type { PaidOutcome, PaidRequest, SentBody } from './paid-call.ts'
-import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
+} from '../../payments/testing/payments-in-memory.fixture.ts'
+import { createPaidCalls, type PaidCalls } from './tools.ts'
+import type { PaidOutcome, PaidRequest, SentBody } from './types.ts'
 
 const [ADA, BOB] = ['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '6f0c2d7e-91ab-8c34-a6d2-07e4b8139c55']
 const WINDOW = { id: '2026-11', from: 0, to: 1 }

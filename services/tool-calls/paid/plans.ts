@@ -1,17 +1,24 @@
-import { assert } from '../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { PLAN_DAYS } from '../../contracts/plans.ts'
-import { PRICES } from '../../contracts/prices.ts'
-import type { PlanPeriod } from '../../projections/index.ts'
-import type { Payment } from '../payments/index.ts'
-import { requireKey } from './caller-identity.ts'
-import { requestHash } from './idempotency-key.ts'
-import { paidServiceBlock, statusUrl } from './paid-block.ts'
-import { callerOf, type PaidPlanPath, type PaidTier, type SentBody } from './paid-call.ts'
-import type { PaidPathOptions, PlanSales } from './paid-options.ts'
+import { assert } from '../../../contracts/assert.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { PLAN_DAYS } from '../../../contracts/plans.ts'
+import { PRICES } from '../../../contracts/prices.ts'
+import type { PlanPeriod } from '../../../projections/index.ts'
+import type { Accounts } from '../../accounts/index.ts'
+import type { Payment } from '../../payments/index.ts'
+import { requireKey } from '../caller-identity.ts'
+import { requestHash } from '../idempotency-key.ts'
+import { paidServiceBlock, statusUrl } from './offers.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+import {
+  callerOf,
+  type PaidPathOptions,
+  type PaidPlanPath,
+  type PaidTier,
+  type PlanSales,
+  type SentBody,
+} from './types.ts'
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
@@ -113,4 +120,34 @@ function requireNothing(body: SentBody): void {
   throw new ServiceError('invalid_request', {
     message: 'A plan is bought without a body, or with {}: the path says which.',
   })
+}
+
+/** Plans of accounts as they are bought by request. */
+export const planSalesOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPlan'>): PlanSales => ({
+  requireRoom: (accountId, tier) => accounts.requirePlanRoom(accountId, tier),
+  started: ({ accountId, requestId, ...bought }) =>
+    accounts.buyPlan(accountId, bought, { correlationId: requestId, actor: 'calls' }),
+})
+
+/**
+ * Called again for the same payment it does nothing. Money for an account that was gone before its plan began is reported: an
+ * operator sends it back. It begins nothing in an account that the same address opens later.
+ */
+export async function startPaidPlan(
+  accounts: Pick<Accounts, 'buyPlan'>,
+  payment: Payment,
+  report: (event: string, details: Readonly<Record<string, string>>) => void,
+): Promise<void> {
+  const { paymentId, claimedAtMs, product, accountId } = payment
+  if (accountId === null) return
+  const tier = product.slice('plans/'.length) as PaidTier
+  try {
+    const origin = { correlationId: paymentId, actor: 'settler' }
+    await accounts.buyPlan(accountId, { tier, paymentId, claimedAtMs }, origin)
+  } catch (error) {
+    // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
+    if (isServiceError(error, 'plan_ended')) return
+    if (!isServiceError(error, 'account_unknown')) throw error
+    report('plan_not_begun', { paymentId, payer: payment.payer, product })
+  }
 }

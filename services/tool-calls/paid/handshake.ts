@@ -1,16 +1,22 @@
-import { assert } from '../../contracts/assert.ts'
-import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { JsonText, textOf } from '../../contracts/json-text.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import type { Rail } from '../../contracts/payment-events.ts'
-import type { Product } from '../../contracts/prices.ts'
-import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
-import { isServable, type Payment } from '../payments/index.ts'
-import { createPlaces, type Places } from '../runtime/admission/places.ts'
-import { createSingleFlight } from '../runtime/async/single-flight.ts'
-import { statusUrl } from './paid-block.ts'
-import { createRefusedPayments } from './refused-payments.ts'
+import { assert } from '../../../contracts/assert.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { JsonText, textOf } from '../../../contracts/json-text.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
+import type { Product } from '../../../contracts/prices.ts'
+import {
+  type ClaimedPayment,
+  isServable,
+  type Payment,
+  type Payments,
+  type PresentedPayment,
+  type VerifiedPayment,
+} from '../../payments/index.ts'
+import { createPlaces, type Places } from '../../runtime/admission/places.ts'
+import { createSingleFlight } from '../../runtime/async/single-flight.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { statusUrl } from './offers.ts'
 
 /** The work that a payment buys. */
 export interface PaidWork {
@@ -237,3 +243,44 @@ const tooManyWaitingError = (): ServiceError =>
     isForCallers: true,
     details: { retry_after_s: RETRY_AFTER_S },
   })
+
+interface Refused {
+  count: number
+  /** When counting begins anew, in milliseconds of the clock. */
+  readonly until: number
+}
+
+/**
+ * Counts the payments of an address that were refused. A payment that is signed and worth nothing costs its sender
+ * nothing, and here a recovery and questions to a node: an address has few of them.
+ *
+ * @param clock milliseconds that only grow
+ */
+function createRefusedPayments(clock: () => number) {
+  /** By address, those that began longest ago first. */
+  const refused = new RecentMap<string, Refused>(LIMITS.paymentsRefusedAddresses, {
+    ttlMs: LIMITS.paymentsRefusedMs,
+    now: clock,
+  })
+
+  return {
+    /** @throws ServiceError `rate_limited` for an address that has used up its refusals */
+    require(address: string): void {
+      const found = refused.get(address)
+      if (found === undefined || found.count < LIMITS.paymentsRefusedPerAddress) return
+      const seconds = Math.max(1, Math.ceil((found.until - clock()) / 1_000))
+      throw new ServiceError('rate_limited', {
+        message: `${found.count} payments from your address were refused; the next is looked at in ${seconds} s. Nothing was charged.`,
+        details: { limit: LIMITS.paymentsRefusedPerAddress, retry_after_s: seconds },
+      })
+    },
+    note(address: string): void {
+      const found = refused.get(address)
+      if (found !== undefined) {
+        found.count += 1
+        return
+      }
+      refused.set(address, { count: 1, until: clock() + LIMITS.paymentsRefusedMs })
+    },
+  }
+}

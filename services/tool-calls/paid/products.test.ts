@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { CALLING_TIMEFRAMES } from '../../contracts/calling-timeframes.ts'
-import { PAID_PRODUCTS } from './paid-products.ts'
+import { CALLING_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
+import { PAID_PRODUCTS } from './offers.ts'
 
 test.each(['get_trade_call', 'scan_trade_calls'] as const)(
   'an offer of %s says where calls are made and where a HOLD is all there is, before anybody pays',

@@ -1,20 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
-import { type PaymentsOptions } from '../payments/create-payments.ts'
-import type { FacilitatorOpinion } from '../payments/settlement/facilitator.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { createMemoryLog } from '../../../testing/memory-store/memory-store.ts'
+import { type PaymentsOptions } from '../../payments/create-payments.ts'
+import type { FacilitatorOpinion } from '../../payments/settlement/facilitator.ts'
 import {
   closePayments,
   paymentsInMemory,
   signedHeader,
   WEEK,
-} from '../payments/testing/payments-in-memory.fixture.ts'
-import { RICH_CHAIN } from '../payments/testing/rich-chain.ts'
-import { encoded, NOW_S, payerNumber } from '../payments/testing/sign-payment.ts'
-import { sleep } from '../runtime/async/sleep.ts'
-import { createPaidHandshake, type PaidWork } from './paid-handshake.ts'
+} from '../../payments/testing/payments-in-memory.fixture.ts'
+import { RICH_CHAIN } from '../../payments/testing/rich-chain.ts'
+import { encoded, NOW_S, payerNumber } from '../../payments/testing/sign-payment.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { createPaidHandshake, type PaidWork } from './handshake.ts'
 
 afterEach(closePayments)
 

@@ -1,7 +1,7 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { Payments, PresentedPayment } from '../payments/index.ts'
-import type { PaidOutcome, PaidRequest } from './paid-call.ts'
-import type { OfferText } from './paid-offers.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { Payments, PresentedPayment } from '../../payments/index.ts'
+import type { OfferText } from './offers.ts'
+import type { PaidOutcome, PaidRequest } from './types.ts'
 
 /** The refusal without a payment. One object for all: an error costs more to make than an offer to send. */
 export const REQUIRED = new ServiceError('payment_required')
