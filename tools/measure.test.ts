@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 66_333,
-  testLines: 80_159,
+  productLines: 66_313,
+  testLines: 80_155,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
