@@ -72,10 +72,8 @@ test('no group has more than its share, and nobody waits for ever', () => {
 
 test('a slot whose POST is over serves the next, and counts as under way until it is recorded', () => {
   const slots = createSlots(4)
-  const [one, other] = users(slots, [
-    { owner: 'a', host: undefined, isSlow: false },
-    { owner: 'a', host: undefined, isSlow: false },
-  ])
+  const same = { owner: 'a', host: undefined, isSlow: false }
+  const [one, other] = users(slots, [same, same])
   one?.want(1)
   other?.want(1)
   expect([one?.held.length, other?.held.length]).toEqual([1, 0])

@@ -49,6 +49,7 @@ class FuzzedWorld {
   readonly #endpoints = new Map<Name, FuzzedEndpoint>()
   readonly #shares: boolean
   #running: RunningDispatcher[] = []
+  #wasKilled = false
 
   constructor(seed: number) {
     this.#random = createRandom(seed)
@@ -193,6 +194,7 @@ class FuzzedWorld {
   }
 
   async #kill(): Promise<void> {
+    this.#wasKilled = true
     const [first, ...rest] = this.#running
     first?.mortal?.killAt(1 + this.#below(60), this.#random() < 0.5)
     await this.#signals()
@@ -237,7 +239,9 @@ class FuzzedWorld {
     if (left > 0) wrong(`${left} signals behind its cursor were not sent`)
     if (state.open.size > 0) wrong(`${[...state.open.keys()].join()} still wait for another try`)
     const unstable = [...taken].filter(([, bodies]) => bodies.size > 1).map(([sequence]) => sequence)
-    if (unstable.length > 0) wrong(`${unstable.join()} had several ids or bodies`)
+    // A kill may lose the record of a number; where its owner moves the cursor then, another signal takes it.
+    if (unstable.length > 0 && !(isMoved && this.#wasKilled))
+      wrong(`${unstable.join()} had several ids or bodies`)
     if (!isMoved) {
       const missing = Array.from({ length: count }, (_, index) => index + 1).filter((one) => !taken.has(one))
       if (missing.length > state.counts.exhausted) wrong(`${missing.join()} of ${count} never arrived`)
