@@ -4,7 +4,7 @@ import { measure } from './measure.ts'
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
   productLines: 70_695,
-  testLines: 81_631,
+  testLines: 81_621,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
