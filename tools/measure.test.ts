@@ -4,7 +4,7 @@ import { measure } from './measure.ts'
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
   productLines: 66_313,
-  testLines: 80_155,
+  testLines: 80_145,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

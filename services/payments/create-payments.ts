@@ -21,9 +21,8 @@ import type {
   PresentedPayment,
   VerifiedPayment,
 } from './payments.ts'
-import { makeQuote } from './quote/quote.ts'
+import { makeQuote, receiptOf } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
-import { receiptOf } from './receipt.ts'
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'

@@ -108,9 +108,12 @@ export const isPayable = (payment: Payment): boolean =>
 export const isDebt = ({ state, isServedFirst }: Payment): boolean =>
   isServedFirst && state === 'uncollectable'
 
+/** Its money has come. */
+export const isPaid = ({ state }: Payment): boolean =>
+  state === 'confirmed' || state === 'final' || state === 'refunded'
+
 /** Whether the answer of a payment may leave. */
-export const isServable = ({ state, isServedFirst }: Payment): boolean =>
-  isServedFirst || state === 'confirmed' || state === 'final' || state === 'refunded'
+export const isServable = (payment: Payment): boolean => payment.isServedFirst || isPaid(payment)
 
 /** The payment after an event of its stream; undefined before its claim, and for events of other streams. */
 export function evolvePayment(payment: Payment | undefined, event: ServiceEvent): Payment | undefined {

@@ -7,6 +7,7 @@ import {
   isAwaited,
   isDebt,
   isOpen,
+  isPaid,
   isPayable,
   isUnsettled,
   isWaiting,
@@ -110,8 +111,6 @@ function countState(rows: Rows<ClaimCounts>, before: Payment | undefined, after:
   })
 }
 
-const PAID: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])
-
 /** A payment's share of a sum. */
 type Share = (payment: Payment) => bigint
 
@@ -124,7 +123,7 @@ const unsettledOf = valueWhere(isUnsettled)
 const awaitedOf = valueWhere((payment) => payment.rail === 'direct' && isAwaited(payment))
 const debtOf = valueWhere(isDebt)
 /** Paid in advance, and there: what a payer in debt is let do. */
-const regainedOf = valueWhere(({ state, isServedFirst }) => !isServedFirst && PAID.has(state))
+const regainedOf = valueWhere((payment) => !payment.isServedFirst && isPaid(payment))
 
 function sumsAfter(sums: PayerTotals, before: Payment | undefined, after: Payment): PayerTotals {
   const moved = (share: Share): bigint => share(after) - (before === undefined ? 0n : share(before))

@@ -69,6 +69,11 @@ test('a node of another chain, and one that does not answer, are faults', async 
   expect(await chainAt(9)).toMatch(/^fault {2}chain +127\.0\.0\.1:9: (?!.*key)/m)
 })
 
+test('payments that are offered without a node and a facilitator are weak', async () => {
+  const { out } = await runSignal('doctor', '--data-dir', folder, '--x402-pay-to', `0x${'22'.repeat(20)}`)
+  expect(out).toMatch(/^weak {3}payments +offered on the chain and refused\n +Set X402_RPC_URL/m)
+})
+
 test('a server that never answers is a fault within seconds', async () => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(silent, 'listening')

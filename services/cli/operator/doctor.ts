@@ -243,6 +243,14 @@ function serverChecks({ settings, own, server, again }: Installation): readonly 
       },
       nextStep: `signal webhooks list${again}`,
     },
+    settings.X402_PAY_TO !== undefined && {
+      name: 'payments',
+      async check() {
+        const isTaken = X402_RPC_URL !== undefined && settings.X402_FACILITATOR_URL !== undefined
+        return isTaken ? 'taken on the chain' : { weak: 'offered on the chain and refused' }
+      },
+      nextStep: 'Set X402_RPC_URL to a node and X402_FACILITATOR_URL to a facilitator.',
+    },
     X402_RPC_URL !== undefined && {
       name: 'chain',
       async check() {

@@ -34,6 +34,8 @@ export async function openPayments(parts: CallerParts) {
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
   const rails = await openRails(settings, publicUrl)
+  if (rails.payTo !== undefined && !rails.taking.includes('direct'))
+    log.warn('payments on the chain are offered and refused: set X402_RPC_URL and X402_FACILITATOR_URL')
   const index = projector && createPaymentIndex(projector)
   const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({

@@ -12,11 +12,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Offered, VerifiedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
-import { receiptOf } from '../receipt.ts'
 import { PAY_TO, payerNumber } from '../testing/sign-payment.ts'
 import { openRecovery } from '../verification/recover-signer.ts'
 import { verifyPayment } from '../verification/verify-payment.ts'
-import { makeQuote, NOT_CONFIGURED } from './quote.ts'
+import { makeQuote, NOT_CONFIGURED, receiptOf } from './quote.ts'
 
 const offered: Offered = {
   product: 'get_trade_call',

@@ -1,8 +1,10 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { PaymentChain } from '../../../contracts/chain.ts'
+import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
+import { isPaid, type Payment } from '../payment.ts'
 import type { Offered, Quote } from '../payments.ts'
-import { MIME_TYPE, requirementsV1, requirementsV2 } from './payment-requirements.ts'
 
 export interface QuoteTerms {
   readonly on: PaymentChain
@@ -11,6 +13,56 @@ export interface QuoteTerms {
   /** Whether the payment gateway is offered as a second rail. */
   readonly offersGateway: boolean
 }
+
+export const MIME_TYPE = 'application/json'
+
+/** A priced resource. */
+interface Priced {
+  readonly url: string
+  readonly description: string
+  /** Millionths of a USDC. */
+  readonly price: bigint | string
+  readonly payTo: string
+}
+
+/**
+ * The payment requirements of x402 version 1. Its clients insist on these members and stumble over others:
+ * `outputSchema: null` is one.
+ */
+const requirementsV1 = (
+  { usdc, domain }: PaymentChain,
+  network: string,
+  { url, description, price, payTo }: Priced,
+) => ({
+  scheme: 'exact',
+  network,
+  maxAmountRequired: String(price),
+  resource: url,
+  description,
+  mimeType: MIME_TYPE,
+  payTo,
+  maxTimeoutSeconds: LIMITS.paymentValidityS,
+  asset: usdc,
+  extra: { ...domain },
+})
+
+/** The payment requirements of x402 version 2 on a rail. */
+export const requirementsV2 = (
+  { network, usdc, domain, gateway }: PaymentChain,
+  rail: Rail,
+  { price, payTo }: Pick<Priced, 'price' | 'payTo'>,
+) => ({
+  scheme: 'exact',
+  network,
+  amount: String(price),
+  asset: usdc,
+  payTo,
+  maxTimeoutSeconds: rail === 'gateway' ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
+  extra:
+    rail === 'gateway' && gateway !== undefined
+      ? { ...GATEWAY_DOMAIN, verifyingContract: gateway }
+      : { ...domain },
+})
 
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 /** The description of this service in catalogues. */
@@ -80,5 +132,25 @@ function discoveryOf({ request, answer }: Offered['example']): JsonObject {
       output: { type: 'json', example: answer },
     },
     schema: { $schema: JSON_SCHEMA, ...object, properties: { input, output }, required: ['input'] },
+  }
+}
+
+/**
+ * The receipt header of a payment; undefined until it is settled: clients take any receipt for that of a settled payment,
+ * and a transaction that is only sent may never arrive.
+ *
+ * @example receiptOf(payment, { on: BASE, protocol: 2 }) // { name: 'PAYMENT-RESPONSE', value: 'eyJzdWNjZXNzIjp0cnVlLC…' }
+ */
+export function receiptOf(
+  payment: Payment,
+  { on, protocol }: { readonly on: PaymentChain; readonly protocol: 1 | 2 },
+): { readonly name: string; readonly value: string } | undefined {
+  const { transaction, payer, value } = payment
+  if (transaction === null || !isPaid(payment)) return undefined
+  const network = (protocol === 1 && on.networkV1) || on.network
+  const told = { success: true, transaction, network, payer, ...(protocol === 2 && { amount: value }) }
+  return {
+    name: protocol === 1 ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE',
+    value: Buffer.from(JSON.stringify(told)).toString('base64'),
   }
 }

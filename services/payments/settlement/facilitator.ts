@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
-import { MIME_TYPE, requirementsV2 } from '../quote/payment-requirements.ts'
+import { MIME_TYPE, requirementsV2 } from '../quote/quote.ts'
 import { isX402Reason, type X402Reason } from '../refusal.ts'
 import type { Authorize } from './facilitator-token.ts'
 
@@ -192,7 +192,7 @@ export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
     return { kind: 'unknown', reason: 'the facilitator says settled, and names no transaction' }
   }
   const reason = bounded(errorReason ?? `HTTP ${status} without a reason`)
-  const kind = kindOf(reason)
+  const kind = KINDS.get(reason)
   if (kind === 'pending' && named !== '') return { kind, transaction: named }
   if (kind === 'used') return { kind, reason }
   if (status >= 500 || kind === undefined || kind === 'pending') return { kind: 'unknown', reason }
@@ -223,7 +223,7 @@ export function opinionOf(status: number, json: unknown): FacilitatorOpinion {
   const { isValid, invalidReason } = read.data
   if (isValid) return { kind: 'valid' }
   const reason = bounded(invalidReason ?? `HTTP ${status} without a reason`)
-  const kind = kindOf(reason)
+  const kind = KINDS.get(reason)
   if (kind === 'insufficient_funds') return { kind: 'refused', reason, code: kind }
   if (kind === 'used') return { kind: 'refused', reason, code: 'invalid_transaction_state' }
   return { kind: 'refused', reason, code: isX402Reason(reason) ? reason : 'unexpected_verify_error' }
@@ -271,7 +271,6 @@ type CodeKind = keyof typeof CODES
 const KINDS: ReadonlyMap<string, CodeKind> = new Map(
   Object.entries(CODES).flatMap(([kind, codes]) => codes.map((code) => [code, kind as CodeKind] as const)),
 )
-const kindOf = (code: string): CodeKind | undefined => KINDS.get(code)
 
 /**
  * The body that asks a facilitator to check or to settle a payment, in version 2 of x402: what the payer signed, and

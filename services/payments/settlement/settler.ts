@@ -74,10 +74,6 @@ export interface SettlerHealth {
  * Makes claims money: follows the log, has what is owed settled, and checks that its block is final. Everything it
  * decides is in the log before it acts on it, so a crash at any point is followed by the same work again, and the
  * token's own nonce sees to it that no authorization is used twice.
- *
- * @example
- * const settler = createSettler({ store, reader, chain, facilitator, onPaid, newId, now: Date.now, sleep, report })
- * await settler.run(signal)
  */
 export interface Settler {
   /** Works until the signal; resolves when what it had begun has come to a safe place. Never rejects. */

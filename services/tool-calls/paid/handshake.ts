@@ -233,7 +233,7 @@ function requireSame(ofClaim: string, ofRequest: string): void {
 
 const railNotTakenError = ({ rail }: VerifiedPayment): ServiceError =>
   new ServiceError('payments_unavailable', {
-    message: `No settler is configured for payments on the ${rail} rail, so none is taken; this request charged nothing.`,
+    message: `Payments on the ${rail} rail are not taken here: ${rail === 'direct' ? 'they need a node (X402_RPC_URL) and a facilitator (X402_FACILITATOR_URL)' : 'they need X402_GATEWAY_URL'}. This request charged nothing.`,
     isForCallers: true,
   })
 

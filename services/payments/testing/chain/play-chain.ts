@@ -26,10 +26,7 @@ export async function placeContracts(chain: PlayChain): Promise<void> {
   await chain.setCode({ address: chain.on.usdc, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
 }
 
-const playAbi = parseAbi([
-  'function mint(address to, uint256 value)',
-  'function setBlacklisted(address account, bool listed)',
-])
+const playAbi = parseAbi(['function mint(address to, uint256 value)'])
 
 /** Sender of the owner's transactions; nobody has its key. */
 const OWNER = '0x000000000000000000000000000000000000c0de'
@@ -37,15 +34,6 @@ const OWNER = '0x000000000000000000000000000000000000c0de'
 /** Makes play money. @param value millionths of a USDC */
 export async function mint(chain: PlayChain, to: `0x${string}`, value: bigint): Promise<void> {
   await asOwner(chain, encodeFunctionData({ abi: playAbi, functionName: 'mint', args: [to, value] }))
-}
-
-export async function setBlacklisted(
-  chain: PlayChain,
-  account: `0x${string}`,
-  listed: boolean,
-): Promise<void> {
-  const args = [account, listed] as const
-  await asOwner(chain, encodeFunctionData({ abi: playAbi, functionName: 'setBlacklisted', args }))
 }
 
 async function asOwner(chain: PlayChain, data: `0x${string}`): Promise<void> {

@@ -3,7 +3,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
 import { tokenAbi } from '../../chain/usdc.ts'
 import { findAnvil } from './find-anvil.ts'
-import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from './play-chain.ts'
+import { mint, openPlayChain, type PlayChain, placeContracts } from './play-chain.ts'
 import { startAnvil } from './start-anvil.ts'
 
 /** Why tests that need a chain are skipped; undefined where they are not. */
@@ -19,7 +19,6 @@ export interface TestChain {
   gasWallet(ether?: bigint): Promise<Hex>
   balanceOf(account: Hex): Promise<bigint>
   mint(to: Hex, usdc: bigint): Promise<void>
-  setBlacklisted(account: Hex, listed: boolean): Promise<void>
   /** Code at an account, as a contract or a delegated account has it. */
   setCode(account: Hex, code: Hex): Promise<void>
   mine(blocks?: number): Promise<void>
@@ -74,7 +73,6 @@ function helpersFor(node: PlayChain): Omit<TestChain, 'rpcUrl' | 'node' | 'stop'
     balanceOf: (account) =>
       node.readContract({ address: node.on.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] }),
     mint: (to, usdc) => mint(node, to, usdc),
-    setBlacklisted: (account, listed) => setBlacklisted(node, account, listed),
     setCode: async (address, bytecode) => await node.setCode({ address, bytecode }),
     mine: async (blocks = 1) => await node.mine({ blocks }),
     setAutomine: async (isOn) => await node.setAutomine(isOn),
