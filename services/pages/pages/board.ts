@@ -17,6 +17,7 @@ import { bodyOf, operation } from '../../http/openapi.ts'
 import type { HealthRoutesOptions } from '../../http/routes/health.ts'
 import { boardFilters, type HistoryRoutesOptions } from '../../http/routes/history.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { sparkline } from '../charts.ts'
 import {
   ageText,
   CONFIDENCE_IS,
@@ -41,7 +42,6 @@ import {
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page } from '../layout.ts'
 import { sendPublicPage } from '../send-page.ts'
-import { sparkline } from '../sparkline.ts'
 
 export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 'seriesHistory'> {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
