@@ -158,46 +158,49 @@ ${
 const bps = (value: number | null): string =>
   value === null ? '—' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)}`
 
-function headTiles(rows: readonly TrackRecordRow[]): Html {
+/** Totals over rows: calls that do not overlap, and windows with an expected range. */
+export function totalsOf(rows: readonly TrackRecordRow[]) {
   const apart = rows.map((row) => row.non_overlapping)
-  const [reached, wins] = [sum(apart, (one) => one.reached), sum(apart, (one) => one.wins)]
-  const trades = sum(apart, (one) => one.trades)
-  const net = sum(apart, (one) => (one.net_mean_bps ?? 0) * one.trades)
-  const interval = wilsonInterval(wins, reached)
-  const isOne = apart.filter((one) => one.reached > 0).length === 1
+  return {
+    wins: sum(apart, (one) => one.wins),
+    reached: sum(apart, (one) => one.reached),
+    trades: sum(apart, (one) => one.trades),
+    /** Return after costs, summed over trades. */
+    netBps: sum(apart, (one) => (one.net_mean_bps ?? 0) * one.trades),
+    forecasts: sum(rows, ({ ranges }) => ranges.forecasts),
+    within: sum(rows, ({ ranges }) => (ranges.coverage_80?.value ?? 0) * ranges.forecasts),
+  }
+}
+
+function headTiles(rows: readonly TrackRecordRow[]): Html {
+  const { wins, reached, trades, netBps, forecasts, within } = totalsOf(rows)
+  const { low = 0, high = 0 } = wilsonInterval(wins, reached) ?? {}
+  const isOne = rows.filter(({ non_overlapping: apart }) => apart.reached > 0).length === 1
+  const interval = isOne
+    ? `95 %: ${percent(low)} to ${percent(high)}`
+    : 'their intervals are below, by timeframe'
   const won =
-    interval === undefined
+    reached === 0
       ? 'none reached a barrier yet'
       : reached < FEWEST_FOR_PERCENT
         ? 'too few for a percentage'
-        : html`${whole(wins)} of ${whole(reached)}; ${isOne ? `95 %: ${percent(interval.low)} to ${percent(interval.high)}` : 'their intervals are below, by timeframe'}`
-  const forecasts = sum(rows, ({ ranges }) => ranges.forecasts)
-  const within = sum(rows, ({ ranges }) => (ranges.coverage_80?.value ?? 0) * ranges.forecasts)
-  const verdicts = sum(rows, (row) => row.verdicts)
+        : `${whole(wins)} of ${whole(reached)}; ${interval}`
   const timedOut = whole(sum(rows, (row) => row.races.timeout))
+  const expected = `of ${whole(forecasts)} windows; four of five are expected`
+  const mean = trades === 0 ? '—' : `${bps(netBps / trades)} bp`
   return tiles([
-    [
-      'Prices within their range',
-      soFar(within, forecasts),
-      html`of ${whole(forecasts)} windows; four of five are expected`,
-    ],
+    ['Prices within their range', soFar(within, forecasts), expected],
     ['Calls that won', soFar(wins, reached), won],
-    [
-      'Return after costs',
-      trades === 0 ? '—' : `${bps(net / trades)} bp`,
-      html`mean of ${whole(trades)} calls that do not overlap`,
-    ],
-    ['Verdicts decided', whole(verdicts), html`${timedOut} reached no barrier in time`],
+    ['Return after costs', mean, `mean of ${whole(trades)} calls that do not overlap`],
+    ['Verdicts decided', whole(sum(rows, (row) => row.verdicts)), `${timedOut} reached no barrier in time`],
   ])
 }
 
-interface Ends {
-  readonly low: number | null
-  readonly high: number | null
-}
-
 /** The ends of an interval as people read it; none where there are too few trials for a percentage. */
-const ends = (interval: Ends | null, trials: number): string =>
+const ends = (
+  interval: { readonly low: number | null; readonly high: number | null } | null,
+  trials: number,
+): string =>
   interval === null || interval.low === null || interval.high === null || trials < FEWEST_FOR_PERCENT
     ? ''
     : `${percent(interval.low)}–${percent(interval.high)}`
