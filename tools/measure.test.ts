@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 66_220,
+  productLines: 66_124,
   testLines: 80_151,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
