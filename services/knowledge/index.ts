@@ -10,7 +10,7 @@ export {
 export { eventSchema } from './event-schema.ts'
 export { type Knowledge, openKnowledge } from './knowledge.ts'
 export { type ChatModel, createOpenAiModel } from './llm.ts'
-export { type Block, plainText } from './markdown.ts'
+export { plainText } from './markdown.ts'
 export { pagesByReader } from './page-readers.ts'
 export type { DocPage } from './pages.ts'
 export { readChatRequest, readSearchRequest } from './read-request.ts'

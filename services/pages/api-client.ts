@@ -72,7 +72,7 @@ export function createPageClient(app: FastifyInstance, proof: string): PageClien
     const told: unknown = answer.body === '' ? {} : answer.json()
     if (answer.statusCode < 400) return { isOk: true, body: told as Body }
     const refusal = { ...(told as Refusal), status: answer.statusCode }
-    const error = refusedAs(refusal)
+    const error = errorOf(refusal)
     if (isSessionOver(error)) throw error
     return { isOk: false, refusal }
   }
@@ -81,13 +81,13 @@ export function createPageClient(app: FastifyInstance, proof: string): PageClien
     async must<Body>(request: FastifyRequest, asked: PageRequest) {
       const answer = await ask<Body>(request, asked)
       if (answer.isOk) return answer.body
-      throw refusedAs(answer.refusal)
+      throw errorOf(answer.refusal)
     },
   }
 }
 
 /** A refusal of the interface as the error that it was. */
-const refusedAs = ({ code, message, next_step: nextStep, details }: Refusal): ServiceError =>
+export const errorOf = ({ code, message, next_step: nextStep, details }: Refusal): ServiceError =>
   new ServiceError(code as ServiceError['code'], {
     message,
     nextStep,

@@ -90,6 +90,10 @@ export const rangeText = (range: VerdictRow['expected_range'], at: number): stri
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
   `${signedPercent(range.p10)} to ${signedPercent(range.p90)}`
 
+/** The sum of a value over rows. */
+export const sum = <Row>(rows: readonly Row[], value: (row: Row) => number): number =>
+  rows.reduce((all, row) => all + value(row), 0)
+
 export const whole = (value: number): string => value.toLocaleString('en')
 /** A share that more races will change: "7 of 13 so far", and in percent from 100 races on. */
 export const soFar = (part: number, of: number): string =>

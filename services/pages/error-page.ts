@@ -2,6 +2,7 @@ import { ERRORS, type ErrorCode } from '../../contracts/errors.ts'
 import type { ShownRefusal } from '../http/errors.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
+import { searchForm } from './pages/docs.ts'
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'That cannot be read',
@@ -41,7 +42,7 @@ export function errorPage({ status, code, message, nextStep, requestId }: ShownR
     body: html`<h1>${title}</h1>
 <p class="lead">${lead}${saysMore && html` <span class="dim">${message}</span>`}</p>
 <p>${next}</p>
-<form class="row noprint" action="/docs" method="get" role="search"><div class="field"><label for="q">Search the documentation</label><input id="q" name="q" type="search" maxlength="200"></div><button type="submit">Search</button></form>
+${searchForm()}
 <p><a href="/">The board</a> · <a href="/track-record">Track record</a> · <a href="/docs">Documentation</a> · <a href="/account">Your account</a></p>
 <p class="dim"><small>${status} <code>${code}</code>, request <code>${requestId}</code></small></p>`,
   }

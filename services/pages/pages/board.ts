@@ -13,10 +13,12 @@ import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { acceptsHtmlFirst } from '../../http/accept.ts'
+import { memoizeFor } from '../../http/memoize-for.ts'
 import { bodyOf, operation } from '../../http/openapi.ts'
 import type { HealthRoutesOptions } from '../../http/routes/health.ts'
 import { boardFilters, type HistoryRoutesOptions } from '../../http/routes/history.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { sparkline } from '../charts.ts'
 import {
   ageText,
   CONFIDENCE_IS,
@@ -38,10 +40,11 @@ import {
   time,
   whole,
 } from '../components.ts'
+import { select } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page } from '../layout.ts'
 import { sendPublicPage } from '../send-page.ts'
-import { sparkline } from '../sparkline.ts'
+import { totalsOf } from './track-record.ts'
 
 export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 'seriesHistory'> {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -55,13 +58,14 @@ export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 
 }
 
 const SORTS = { confidence: 'Confidence', newest: 'Newest bar', coin: 'Coin' } as const
-const emptyIsNone = (value: unknown) => (value === '' ? undefined : value)
-/** A form sends what was not chosen as empty. */
+/** A form sends empty fields. */
+const filter = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => (value === '' ? undefined : value), schema)
 const querySchema = z.object({
-  exchange: z.preprocess(emptyIsNone, boardFilters.exchange),
-  coin: z.preprocess(emptyIsNone, boardFilters.coin),
-  timeframe: z.preprocess(emptyIsNone, boardFilters.timeframe),
-  call: z.preprocess(emptyIsNone, boardFilters.call),
+  exchange: filter(boardFilters.exchange),
+  coin: filter(boardFilters.coin),
+  timeframe: filter(boardFilters.timeframe),
+  call: filter(boardFilters.call),
   sort: z.enum(Object.keys(SORTS) as [keyof typeof SORTS]).default('confidence'),
   after: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
 })
@@ -86,44 +90,28 @@ const PAGE_ROWS = 50
 const REFRESH = 2
 /** Verdicts that the small line of a row is drawn from. */
 const SPARK_ROWS = 40
-const KEPT_MS = 30_000
+const CACHED_MS = 30_000
 
-/** `GET /`: the board for people, a description for programs. A page is made once for all who look at the same. */
+/** `GET /`: the board for people, a description for programs. Visitors of the same page share it. */
 export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, options) => {
   const { board, frame, hasSignIn } = options
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
-  const lifetime = { ttlMs: KEPT_MS, now: () => performance.now() }
-  const made = new RecentMap<string, Promise<string>>(LIMITS.boardPages, lifetime)
+  const lifetime = { ttlMs: CACHED_MS, now: () => performance.now() }
+  const pages = new RecentMap<string, Promise<string>>(LIMITS.boardPages, lifetime)
   const sparks = new RecentMap<string, Promise<Html>>(LIMITS.boardSparks, lifetime)
+  const headline = memoizeFor(CACHED_MS, () => headlineOf(options))
 
-  let newest: Headline | undefined
-  function headline(): Headline {
-    if (newest === undefined || performance.now() >= newest.until) newest = headlineOf(options)
-    return newest
-  }
-
-  /** @throws ServiceError `store_unavailable` */
-  async function drawSpark(series: BoardRow): Promise<Html> {
-    const { rows } = await options.seriesHistory({ series, limit: SPARK_ROWS }, closing.signal)
-    return sparkline(rows.toReversed().map((one) => one.price))
-  }
-
-  /** The line of a row; a line that cannot be read is tried again at the next look. */
-  function sparkOf(row: BoardRow, request: FastifyRequest): Promise<Html> {
-    const name = seriesName(row)
-    const known = sparks.get(name)
-    if (known !== undefined) return known
-    const drawn = drawSpark(row).catch((error: unknown) => {
+  /** The line of a row; one that cannot be read is read again for the next page. */
+  async function drawSpark(series: BoardRow, name: string, { log }: FastifyRequest): Promise<Html> {
+    try {
+      const { rows } = await options.seriesHistory({ series, limit: SPARK_ROWS }, closing.signal)
+      return sparkline(rows.toReversed().map((one) => one.price))
+    } catch (error) {
       sparks.delete(name)
-      request.log.warn(
-        { error, series: name },
-        'the line of a row of the board cannot be read; it is left out',
-      )
+      log.warn({ error, series: name }, 'board: prices of a series cannot be read; its row has no line')
       return html``
-    })
-    sparks.set(name, drawn)
-    return drawn
+    }
   }
 
   app.get('/', { schema }, async (request, reply) => {
@@ -132,26 +120,33 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     const query = parse(request.query)
     const { version, answer } = board.read({ ...query, skip: 0, limit: LIMITS.boardRows })
     const unreachable = (options.unreachable?.() ?? []).map(unreachableText)
-    const about = headline()
-    const key = JSON.stringify([version, query, unreachable, about.until])
-    let text = made.get(key)
-    if (text === undefined) {
-      text = draw({ answer, query, unreachable, headline: about }, request)
-      made.set(key, text)
+    const figures = headline()
+    const draw = async () => {
+      const rows = sorted(answer.rows, query.sort).slice(query.after, query.after + PAGE_ROWS)
+      const lineOf = (row: BoardRow) =>
+        cached(sparks, seriesName(row), (name) => drawSpark(row, name, request))
+      const lines = new Map(await Promise.all(rows.map(async (row) => [row, await lineOf(row)] as const)))
+      const { publicUrl } = frame()
+      return page(
+        frame(),
+        boardPage({ answer, query, unreachable, headline: figures, lines, publicUrl, hasSignIn }),
+      )
     }
-    return sendPublicPage(request, reply.header('cache-control', 'no-cache'), await text)
+    const text = await cached(pages, JSON.stringify([version, query, unreachable, figures]), draw)
+    return sendPublicPage(request, reply.header('cache-control', 'no-cache'), text)
   })
+}
 
-  async function draw(
-    view: Pick<BoardView, 'answer' | 'query' | 'unreachable' | 'headline'>,
-    request: FastifyRequest,
-  ): Promise<string> {
-    const { after, sort } = view.query
-    const rows = sorted(view.answer.rows, sort).slice(after, after + PAGE_ROWS)
-    const lines = await Promise.all(rows.map((row) => sparkOf(row, request)))
-    const { publicUrl } = frame()
-    return page(frame(), boardPage({ ...view, rows, lines, publicUrl, hasSignIn }))
-  }
+function cached<Value extends {}>(
+  map: RecentMap<string, Value>,
+  key: string,
+  compute: (key: string) => Value,
+): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const value = compute(key)
+  map.set(key, value)
+  return value
 }
 
 function parse(query: unknown): BoardPageQuery {
@@ -161,32 +156,11 @@ function parse(query: unknown): BoardPageQuery {
   throw new ServiceError('invalid_request', { message: `${issue?.path.join('.')}: ${issue?.message}` })
 }
 
-/** How good calls and ranges were: over all timeframes that call, those whose windows do not overlap. */
-interface Headline {
-  readonly wins: number
-  readonly reached: number
-  /** Windows with a range, and those at whose end the price was within it. */
-  readonly forecasts: number
-  readonly within: number
-  /** Timeframes at which calls are withdrawn. */
-  readonly withdrawn: readonly string[]
-  /** When it is counted anew, by the clock of this process; tells one from the next. */
-  readonly until: number
-}
-
-function headlineOf({ trackRecord, speech }: BoardPagesOptions): Headline {
+/** How good calls and ranges were over all timeframes, and the timeframes at which calls are withdrawn. */
+function headlineOf({ trackRecord, speech }: BoardPagesOptions) {
   const { rows } = trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-  const sum = (value: (row: (typeof rows)[number]) => number) =>
-    rows.reduce((all, row) => all + value(row), 0)
   const withdrawn = speech().flatMap(({ state, timeframe }) => (state === 'withdrawn' ? timeframe : []))
-  return {
-    wins: sum((row) => row.non_overlapping.wins),
-    reached: sum((row) => row.non_overlapping.reached),
-    forecasts: sum(({ ranges }) => ranges.forecasts),
-    within: sum(({ ranges }) => (ranges.coverage_80?.value ?? 0) * ranges.forecasts),
-    withdrawn: [...new Set(withdrawn)],
-    until: performance.now() + KEPT_MS,
-  }
+  return { ...totalsOf(rows), withdrawn: [...new Set(withdrawn)] }
 }
 
 /** The board sorts by confidence itself. */
@@ -199,10 +173,9 @@ function sorted(rows: readonly BoardRow[], sort: keyof typeof SORTS): readonly B
 interface BoardView {
   readonly answer: BoardAnswer
   readonly query: BoardPageQuery
-  /** Rows of this page, and the small line of each. */
-  readonly rows: readonly BoardRow[]
-  readonly lines: readonly Html[]
-  readonly headline: Headline
+  /** Rows of this page, each with its small line. */
+  readonly lines: ReadonlyMap<BoardRow, Html>
+  readonly headline: ReturnType<typeof headlineOf>
   /** Venues that do not answer, a sentence for each. */
   readonly unreachable: readonly string[]
   readonly publicUrl: string
@@ -212,6 +185,7 @@ interface BoardView {
 /** The first page: what every series says now. */
 function boardPage(view: BoardView): Page {
   const { answer, query, unreachable } = view
+  const { withdrawn } = view.headline
   const chosen = [query.coin, query.timeframe, query.exchange, query.call].filter((one) => one !== undefined)
   const calls = answer.calls.BUY + answer.calls.SELL
   return {
@@ -226,31 +200,34 @@ ${filterForm(view)}
 ${unreachable.map((sentence) => note(html`<p>${sentence}</p>`, 'warn'))}
 ${rowsPart(view)}
 ${summary(view)}
-${withdrawnNote(view)}
+${withdrawn.length > 0 && note(html`<p>Calls at ${withdrawn.join(', ')} are withdrawn: of late they ranked no better than chance, so every verdict there is HOLD until they do again. <a href="/track-record">Track record</a></p>`, 'warn')}
+<p class="dim">${WHERE_CALLS_ARE_MADE}</p>
 </div>
 ${firstCall(view)}`,
   }
 }
 
-const option = (value: string, chosen: string | undefined, text = value): Html =>
-  html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`
+const same = (values: readonly string[]) => [
+  ['', 'all'] as const,
+  ...values.map((one) => [one, one] as const),
+]
 
 function filterForm({ answer, query }: BoardView): Html {
-  const choice = (name: string, label: string, values: readonly string[], chosen: string | undefined) =>
-    html`<div class="field"><label for="f-${name}">${label}</label><select id="f-${name}" name="${name}">${option('', chosen, 'all')}${values.map((value) => option(value, chosen))}</select></div>`
   const { exchange, coin, timeframe, call, sort } = query
+  const state = { typed: { exchange, coin, timeframe, call, sort } }
   const isFiltered = [exchange, coin, timeframe, call].some((value) => value !== undefined)
   return html`<form id="series" action="/#series" method="get" class="row noprint" aria-label="Which series, and in which order">
-${answer.exchanges.length > 1 && choice('exchange', 'Exchange', answer.exchanges, exchange)}
-${choice('coin', 'Coin', answer.coins, coin)}
-${choice('timeframe', 'Timeframe', answer.timeframes, timeframe)}
-${choice('call', 'Call', CALLS, call)}
-<div class="field"><label for="f-sort">Sort by</label><select id="f-sort" name="sort">${Object.entries(SORTS).map(([value, text]) => option(value, sort, text))}</select></div>
+${answer.exchanges.length > 1 && select(state, 'exchange', same(answer.exchanges), { label: 'Exchange' })}
+${select(state, 'coin', same(answer.coins), { label: 'Coin' })}
+${select(state, 'timeframe', same(answer.timeframes), { label: 'Timeframe' })}
+${select(state, 'call', same(CALLS), { label: 'Call' })}
+${select(state, 'sort', Object.entries(SORTS), { label: 'Sort by' })}
 <button type="submit">Show</button>${isFiltered && html`<a href="/#series">all</a>`}
 </form>`
 }
 
-function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardView): Html {
+function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): Html {
+  const rows = [...lines.keys()]
   const { series, matching, market, market_time: now } = answer
   if (series === 0) {
     return html`<p>No series has a verdict yet${unreachable.length === 0 && ': the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself'}.</p>`
@@ -258,7 +235,6 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
   if (rows.length === 0) return note(html`<p>No series fits. <a href="/#series">Show all of them.</a></p>`)
   const { after, ...others } = query
   const next = after + PAGE_ROWS < matching ? after + PAGE_ROWS : null
-  const lineOf = new Map(rows.map((row, index) => [row, lines[index]]))
   return html`${table(
     `${whole(after + 1)} to ${whole(after + rows.length)} of ${whole(matching)} series. ${CONFIDENCE_IS}`,
     rows,
@@ -271,7 +247,7 @@ function rowsPart({ answer, query, rows, lines, unreachable, hasSignIn }: BoardV
           : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${callTag(row.verdict.call)}</a>`,
       '#Confidence': ({ verdict }) => (verdict === null ? '—' : `${verdict.confidence} %`),
       Regime: ({ regime }) => regimeText(regime),
-      'Last bars': (row) => lineOf.get(row),
+      'Last bars': (row) => lines.get(row),
       '#Price': ({ verdict }) => (verdict === null ? '—' : price(verdict.price)),
       '#Range, 4 of 5 cases': ({ verdict }) =>
         verdict === null ? '—' : rangeText(verdict.expected_range, verdict.price),
@@ -292,6 +268,7 @@ function summary({ answer, headline: { wins, reached, within, forecasts } }: Boa
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
   const which = matching === answer.series ? 'all series' : 'the series above'
   const record = html`<a href="/track-record">track record</a>`
+  const noneYet = html`none decided yet; ${record}`
   return tiles([
     [
       answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now',
@@ -302,16 +279,12 @@ function summary({ answer, headline: { wins, reached, within, forecasts } }: Boa
     [
       'Prices within their range, all series',
       soFar(within, forecasts),
-      forecasts === 0
-        ? html`none decided yet; ${record}`
-        : html`of ${whole(forecasts)} windows; four of five are expected`,
+      forecasts === 0 ? noneYet : html`of ${whole(forecasts)} windows; four of five are expected`,
     ],
     [
       'Calls that were right, all series',
       soFar(wins, reached),
-      reached === 0
-        ? html`none decided yet; ${record}`
-        : html`of ${whole(reached)} whose race a barrier decided; ${record}`,
+      reached === 0 ? noneYet : html`of ${whole(reached)} whose race a barrier decided; ${record}`,
     ],
     [
       'Market time',
@@ -320,10 +293,6 @@ function summary({ answer, headline: { wins, reached, within, forecasts } }: Boa
     ],
   ])
 }
-
-const withdrawnNote = ({ headline: { withdrawn } }: BoardView): Html =>
-  html`${withdrawn.length > 0 && note(html`<p>Calls at ${withdrawn.join(', ')} are withdrawn: of late they ranked no better than chance, so every verdict there is HOLD until they do again. <a href="/track-record">Track record</a></p>`, 'warn')}
-<p class="dim">${WHERE_CALLS_ARE_MADE}</p>`
 
 const dollars = (product: Product): string => `${Number(PRICES[product]) / 1_000_000} USD`
 

@@ -14,7 +14,7 @@ import { PAGE_POLICY } from '../layout.ts'
 const HOSTILE = `# A <script>alert(1)</script> page
 
 Text with \`<b>code</b>\`, **bold & "quoted"**, [a page](other.md#here), [a place](#two), [elsewhere](https://a.example/?x=1&y="2"),
-[a trap](javascript:alert%281%29), [a file](../../package.json), [a missing page](missing.md) and <img src=x onerror=alert(1)>.
+[a trap](javascript:alert%281%29), [a file](../../package.json), [a missing page](missing.md) https://host.example, A <a@b.example> and <img src=x onerror=alert(1)>.
 
 ## One
 ## Two "quoted"
@@ -150,7 +150,7 @@ describe('GET /docs/:page', () => {
     )
     expect(main).toContain('<code>&lt;b&gt;code&lt;/b&gt;</code>')
     expect(main).toContain('<strong>bold &amp; &quot;quoted&quot;</strong>')
-    expect(main).toContain('a trap, a file, a missing page')
+    expect(main).toContain('a trap, a file, a missing page https://host.example, A &lt;a@b.example&gt;')
   })
 
   test('has an anchor for every section, where search results lead', async () => {
