@@ -1,4 +1,4 @@
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
 import { ICON, PREVIEW, SCRIPT, STYLE } from './assets.ts'
 import { type Content, type Html, html } from './html.ts'
 

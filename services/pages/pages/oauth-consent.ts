@@ -1,4 +1,4 @@
-import { SCOPE_MEANINGS } from '../../../contracts/oauth.ts'
+import { SCOPE_MEANINGS } from '../../../contracts/domain/oauth.ts'
 import { type AuthorizationRequest, isLoopback } from '../../accounts/index.ts'
 import { facts, note } from '../components.ts'
 import { type Html, html } from '../html.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
+import type { PaymentAnswer } from '../../../contracts/answers/payment.ts'
 import { facts, PAYMENT_TONES, tag, time, whole } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../layout.ts'

@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import { likelierBarrier, type Verdict } from '../../../contracts/verdict.ts'
-import { verdictRow } from '../../../contracts/verdict-row.ts'
+import { verdictRow } from '../../../contracts/answers/verdict-row.ts'
 import {
   type ProofEvent,
   type Verification,
   type VerificationAnswer,
   verificationAnswerSchema,
-} from '../../../contracts/verification.ts'
+} from '../../../contracts/answers/verification.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import { likelierBarrier, type Verdict } from '../../../contracts/domain/verdict.ts'
+import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { acceptsHtmlFirst } from '../../http/accept.ts'
 import { bodyOf, operation } from '../../http/openapi.ts'
 import { signalOfLeaving } from '../../http/request-signal.ts'

@@ -1,8 +1,8 @@
-import { assert } from '../../../contracts/assert.ts'
-import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/domain/chain.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
 import { isPaid, type Payment } from '../payment.ts'
 import type { Offered, Quote } from '../payments.ts'
 
