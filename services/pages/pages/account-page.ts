@@ -1,14 +1,13 @@
 import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppRow } from '../../../contracts/oauth.ts'
-import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
+import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
+import { copyable, facts, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
 import { action, type FormState, input, refusalNote } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../layout.ts'
-import { paymentPath } from './payment.ts'
 import { endpointsPart, type Webhooks } from './webhooks.ts'
 
 export interface AccountView {
@@ -21,25 +20,24 @@ export interface AccountView {
   /** The first of its webhooks; undefined where there are none at all. */
   readonly webhooks: Webhooks | undefined
   readonly state: FormState
-  readonly after: string | undefined
-  /** Cursor of the page of payments. */
-  readonly paid: string | undefined
+  /** Cursors of the pages of usage and of payments. */
+  readonly after?: string | undefined
+  readonly paid?: string | undefined
 }
-
-const PARTS = [
-  ['keys', 'Keys'],
-  ['sessions', 'Sessions'],
-  ['apps', 'Programs'],
-  ['endpoints', 'Endpoints'],
-  ['usage', 'Usage'],
-  ['payments', 'Payments and receipts'],
-  ['erase', 'Erase'],
-] as const
 
 /** The account: plan, keys, sessions, usage, payments, and how to leave. */
 export function accountPage(view: AccountView): Page {
   const { account, issued, state } = view
   const { quota } = account
+  const parts = [
+    ['keys', 'Keys'],
+    ['sessions', 'Sessions'],
+    ['apps', 'Programs'],
+    ...(view.webhooks === undefined ? [] : [['endpoints', 'Endpoints']]),
+    ['usage', 'Usage'],
+    ...(view.payments === undefined ? [] : [['payments', 'Payments and receipts']]),
+    ['erase', 'Erase'],
+  ]
   return {
     title: 'Account',
     at: '/account',
@@ -59,7 +57,7 @@ ${tiles([
   ['Calls left', whole(quota.remaining), callsLeft(quota)],
   ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)} UTC`],
 ])}
-<nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && view.payments === undefined) || (at === 'endpoints' && view.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
+<nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
 ${planPart(view)}
 ${keysPart(view)}
 ${sessionsPart}
@@ -172,7 +170,12 @@ ${
 }`
 }
 
-const hashText = (hash: string): Html => html`<code title="${hash}">${hash.slice(0, 10)}…</code>`
+/** Anybody who has the id may see the payment. */
+const paymentPath = (id: string): string => `/account/payments/${id}`
+
+const hash = (text: string | null): Html | string => (text === null ? '—' : html`<code>${text}</code>`)
+
+const hashText = (text: string): Html => html`<code title="${text}">${text.slice(0, 10)}…</code>`
 
 function paymentsPart({ payments, paid, after }: AccountView): Html {
   if (payments === undefined) return html``
@@ -207,4 +210,27 @@ export const erasedPage: Page = {
   at: '/account',
   isPrivate: true,
   body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
+}
+
+/** One payment for people, as a receipt to keep or print. */
+export function paymentPage(payment: PaymentAnswer): Page {
+  const { id, state, reason, refunded_usdc: back, next_step: step } = payment
+  return {
+    title: `Payment of ${payment.amount_usdc} USDC`,
+    at: '/account',
+    isPrivate: true,
+    body: html`<p class="dim noprint"><a href="/account#payments">Account</a></p>
+<h1>${payment.amount_usdc} USDC for ${payment.product.replace('plans/', 'plan ')}</h1>
+<p class="lead">${tag(state, PAYMENT_TONES[state])} ${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</p>
+${facts([
+  ['Paid', html`${time(payment.claimed_at, 'second')} UTC`],
+  ['By', hash(payment.payer)],
+  ['Transaction', hash(payment.transaction)],
+  ['Block', payment.block === null ? '—' : whole(payment.block)],
+  ['Given back', Number(back) === 0 ? '—' : `${back} USDC`],
+  ['Changed', html`${time(payment.changed_at, 'second')} UTC`],
+  ['Id', hash(id)],
+])}
+<p class="dim noprint">The same for programs: <a href="/x402/payments/${id}"><code>GET /x402/payments/${id}</code></a></p>`,
+  }
 }

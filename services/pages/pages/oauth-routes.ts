@@ -8,10 +8,10 @@ import { siteOf } from '../../http/client-address.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { textOf } from '../forms.ts'
 import { sendPage } from '../send-page.ts'
-import { sessionOf } from '../session.ts'
+import { ownForm, sessionOf } from '../session.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from './oauth-consent.ts'
 import type { PagesOptions } from './series.ts'
-import { askToSignIn, ownForm } from './sign-in.ts'
+import { askToSignIn } from './sign-in.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
   readonly accounts: Accounts

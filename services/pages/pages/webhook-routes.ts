@@ -8,9 +8,9 @@ import { address } from '../components.ts'
 import { EMPTY_FORM, named, type Typed, textOf } from '../forms.ts'
 import type { Page } from '../layout.ts'
 import { sendPage } from '../send-page.ts'
-import { leaveNote, noteOf, removeNote } from '../session.ts'
+import { leaveNote, noteOf, ownForm, removeNote } from '../session.ts'
 import type { PagesOptions } from './series.ts'
-import { askToSignIn, ownForm } from './sign-in.ts'
+import { askToSignIn } from './sign-in.ts'
 import * as pages from './webhooks.ts'
 
 /** A form sends empty fields. */
