@@ -2,13 +2,25 @@ import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppRow } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
+import type { PaymentState } from '../../../contracts/service-block.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { copyable, facts, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
+import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
 import { action, type FormState, input, refusalNote } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../layout.ts'
 import { endpointsPart, type Webhooks } from './webhooks.ts'
+
+const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
 
 export interface AccountView {
   readonly account: AccountAnswer

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import type { BoardAnswer } from '../../../contracts/board.ts'
 import { didYouMean, nearestName } from '../../../contracts/did-you-mean.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { MarketsAnswer } from '../../../contracts/markets.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
@@ -32,12 +31,10 @@ import {
   regimeText,
   resultTag,
   seriesPath,
-  shareBar,
   table,
   tag,
   tiles,
   time,
-  valueText,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page } from '../layout.ts'
@@ -112,25 +109,18 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   })
 }
 
+type OpenCall = Pick<HistoryRow, 'call' | 'confidence' | 'regime' | 'reasoning'>
+
 interface RpcAnswer {
-  readonly result?: { readonly isError?: boolean; readonly structuredContent?: JsonObject }
+  readonly result?: { readonly structuredContent?: OpenCall | Refusal }
   readonly error?: { readonly message: string; readonly data?: { readonly next_step?: string } }
 }
 
-interface Asked {
-  readonly body?: JsonObject | undefined
-  readonly refusal?: Refusal | undefined
-}
+/** The open call, or the refusal: by the tool, or by the protocol if the key is not valid. */
+type Asked = OpenCall | Pick<Refusal, 'message' | 'next_step'>
 
-/** A call, or what was refused: by the tool, or by the protocol where the key does not hold. */
-function askedOf({ result, error }: RpcAnswer): Asked {
-  if (error !== undefined) {
-    const { message, data } = error
-    return { refusal: { status: 401, code: '', message, next_step: data?.next_step ?? '' } }
-  }
-  const content = result?.structuredContent ?? {}
-  return result?.isError === true ? { refusal: { ...(content as unknown as Refusal) } } : { body: content }
-}
+const askedOf = ({ result, error }: RpcAnswer): Asked =>
+  result?.structuredContent ?? { message: error?.message ?? '', next_step: error?.data?.next_step ?? '' }
 
 export interface SeriesView {
   readonly history: SeriesHistory
@@ -230,17 +220,23 @@ function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Htm
 }
 
 function askPart({ series, market_time: now }: SeriesHistory, asked: Asked | undefined): Html {
-  const answer = asked?.body
+  const answer =
+    asked &&
+    ('message' in asked
+      ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad')
+      : note(
+          html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`,
+          'good',
+        ))
   return html`<h2 id="ask">The open call</h2>
-${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${asked.refusal.next_step}</p>`, 'bad')}
-${
-  answer !== undefined &&
-  note(
-    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
-    'good',
-  )
-}
+${answer}
 <form method="post" action="${seriesPath(series)}#ask"><input type="hidden" name="request" value="${seriesName(series)}@${now}"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
+}
+
+/** A bar to the right or, for a negative share, to the left. @param share from −1 to 1 */
+function shareBar(share: number): Html {
+  const length = Math.round(800 * Math.abs(share)) / 10
+  return html`<svg width="160" height="14" viewBox="0 0 160 14" aria-hidden="true"><path class="axis" d="M80 0V14"/><rect class="${share < 0 ? 'neg' : 'pos'}" x="${share < 0 ? 80 - length : 80}" y="2" width="${length}" height="10"/></svg>`
 }
 
 function factorsPart(row: HistoryRow): Html {
