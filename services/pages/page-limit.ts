@@ -23,7 +23,15 @@ export function limitPages(app: FastifyInstance): void {
     heldMs: LIMITS.pageHeldMs,
     restMs: (workedMs, waiting) =>
       Math.min(MOST_REST_MS, Math.max(LEAST_REST_MS, waiting === 0 ? 0 : RESTS * workedMs)),
-    full: noRoom,
+    full: (whose, count) =>
+      whose === 'subject'
+        ? new ServiceError('rate_limited', {
+            message: `${count} pages of this address are being made, which is as many as it may have at a time`,
+            details: { limit: count, per: 'address' },
+          })
+        : new ServiceError('too_many_streams', {
+            message: `${count} pages wait to be made, which is as many as this process serves`,
+          }),
     time: PROCESS_TIME,
   })
   const leaving = new WeakMap<FastifyRequest, () => void>()
@@ -39,13 +47,3 @@ export function limitPages(app: FastifyInstance): void {
   })
   app.addHook('onSend', async (request) => leaving.get(request)?.())
 }
-
-const noRoom = (whose: 'subject' | 'all', count: number): ServiceError =>
-  whose === 'subject'
-    ? new ServiceError('rate_limited', {
-        message: `${count} pages of this address are being made, which is as many as it may have at a time`,
-        details: { limit: count, per: 'address' },
-      })
-    : new ServiceError('too_many_streams', {
-        message: `${count} pages wait to be made, which is as many as this process serves`,
-      })

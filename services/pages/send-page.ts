@@ -3,18 +3,19 @@ import { sendPrepared } from '../http/send-public.ts'
 import { PAGE_POLICY, type Page, type PageFrame, page } from './layout.ts'
 
 /**
- * Sends a page that is not kept, unless something else was said before.
+ * Sends a page, which caches do not store unless the route allowed it.
  *
- * @param policy of what it may load and where its forms lead, where that is not as everywhere
+ * @param policy what it may load and where its forms lead, if that differs from other pages
  */
-export const sendPage = (reply: FastifyReply, frame: PageFrame, made: Page, policy?: string): FastifyReply =>
-  sendText(reply, page(frame, made), policy)
-
-/** As {@link sendPage}, of a page that was made before. */
-export function sendText(reply: FastifyReply, text: string, policy: string = PAGE_POLICY): FastifyReply {
+export function sendPage(
+  reply: FastifyReply,
+  frame: PageFrame,
+  made: Page,
+  policy = PAGE_POLICY,
+): FastifyReply {
   reply.headers({ 'content-type': TYPE, ...headersOf(policy) })
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  return reply.serializer(String).send(text)
+  return reply.serializer(String).send(page(frame, made))
 }
 
 /** Sends a page that holds nothing of its visitor: compressed, and only where the browser does not have it already. */
