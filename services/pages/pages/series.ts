@@ -37,8 +37,7 @@ import {
   time,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, type PageFrame, page } from '../layout.ts'
-import { sendPage, sendPublicPage } from '../send-page.ts'
+import { type Page, type PageFrame, page, sendPage, sendPublicPage } from '../layout.ts'
 import { requireOwnForm } from '../session.ts'
 
 export interface PagesOptions {
@@ -98,11 +97,9 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   const { exchange, coin, timeframe } = series
   const path = address('/api/markets', { exchange, coin })
   const markets = await client.ask<MarketsAnswer>(request, { path })
-  const has = (row: MarketsAnswer['rows'][number]) =>
-    row.timeframes.some((one) => one.timeframe === timeframe)
-  if (!markets.isOk || markets.body.rows.some(has)) return
-  const board = await client.ask<BoardAnswer>(request, { path: '/api/board?limit=1' })
-  const coins = board.isOk ? board.body.coins : []
+  const offered = markets.isOk ? markets.body.rows.flatMap((row) => row.timeframes) : []
+  if (!markets.isOk || offered.some((one) => one.timeframe === timeframe)) return
+  const { coins } = await client.must<BoardAnswer>(request, { path: '/api/board?limit=1' })
   throw new ServiceError('not_found', {
     message: `There is no series ${coin} ${timeframe} on ${exchange}${didYouMean(nearestName(coin, coins))}`,
     nextStep: `The board lists all series${coins.length > 0 ? `, of ${coins.slice(0, 20).join(', ')}` : ''}.`,

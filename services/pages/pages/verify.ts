@@ -13,8 +13,7 @@ import { signalOfLeaving } from '../../http/request-signal.ts'
 import { PROOF_SCRIPT } from '../assets.ts'
 import { facts, percent, price, regimeText, seriesLink, signedPercent, time } from '../components.ts'
 import { type Content, type Html, html } from '../html.ts'
-import type { Page, PageFrame } from '../layout.ts'
-import { sendPage } from '../send-page.ts'
+import { type Page, type PageFrame, sendPage } from '../layout.ts'
 
 export interface VerifyRoutesOptions {
   readonly market: MarketKind
