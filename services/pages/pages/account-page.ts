@@ -64,7 +64,7 @@ ${tiles([
   [
     'Plan',
     account.tier,
-    plan === null ? html`since ${time(account.opened_at, 'day')}` : html`until ${time(plan.to, 'day')}`,
+    html`${plan === null ? 'since' : 'until'} ${time(plan?.to ?? account.opened_at, 'day')} UTC`,
   ],
   [
     'Calls left',
