@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import type { NewEvent } from '../contracts/event.ts'
+import type { NewEvent } from '../contracts/infra/event.ts'
 import { ReplayWorker, replaysOnThisThread } from '../services/analyst/index.ts'
 import { createServer } from '../services/composition/server.ts'
 import { readinessOf } from '../services/http/routes/health.ts'

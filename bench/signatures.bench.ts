@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { recoverTypedDataAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { BASE } from '../contracts/chain.ts'
+import { BASE } from '../contracts/domain/chain.ts'
 import {
   AUTHORIZATION_TYPES,
   type Authorization,

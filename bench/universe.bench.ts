@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { BarBatch, ClosedBar } from '../contracts/feed.ts'
+import type { BarBatch, ClosedBar } from '../contracts/domain/feed.ts'
+import type { Series } from '../contracts/domain/series.ts'
+import { timeframeMs } from '../contracts/domain/timeframes.ts'
+import { WINDOW_BARS } from '../contracts/domain/verdict.ts'
+import { verdictStream } from '../contracts/events/streams.ts'
 import { LIMITS } from '../contracts/limits.ts'
-import type { Series } from '../contracts/series.ts'
-import { verdictStream } from '../contracts/streams.ts'
-import { timeframeMs } from '../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../contracts/verdict.ts'
 import {
   createBoard,
   createOutcomeRecorder,

@@ -1,26 +1,26 @@
 import { describe, expectTypeOf, test } from 'vitest'
-import type { Tools } from '../clients/typescript/src/index.ts'
 import {
   createSignalClient,
   type SignalClient,
   SignalRefusal,
+  type Tools,
   type verifyWebhook,
   type Webhook,
 } from '../clients/typescript/src/index.ts'
-import { type ErrorCode, isServiceError, ServiceError } from './errors.ts'
-import type { RecordedEvent } from './event.ts'
+import type { VerdictRow } from './answers/verdict-row.ts'
+import type { Timeframe } from './domain/timeframes.ts'
+import type { Call } from './domain/verdict.ts'
+import { type ErrorCode, isServiceError, ServiceError } from './errors/errors.ts'
 import {
   type decodeEvent,
   type EventType,
   type FactOf,
   type ServiceEvent,
   VerdictRecorded,
-} from './event-catalogue.ts'
-import type { EventOf } from './event-definition.ts'
-import type { Timeframe } from './timeframes.ts'
+} from './events/event-catalogue.ts'
+import type { EventOf } from './events/event-definition.ts'
+import type { RecordedEvent } from './infra/event.ts'
 import { isToolName, type ToolName, type ToolRequest, type ToolResponse } from './tools/tool-catalogue.ts'
-import type { Call } from './verdict.ts'
-import type { VerdictRow } from './verdict-row.ts'
 
 // The type check of `npm run check` decides; nothing of this does anything when it runs.
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { EXCHANGES } from './exchanges.ts'
+import { EXCHANGES } from './domain/series.ts'
+import { TIMEFRAMES } from './domain/timeframes.ts'
+import { aVerdict } from './domain/verdict.fixture.ts'
+import { verdictSchema } from './domain/verdict.ts'
+import { verdictStream } from './events/streams.ts'
 import { LIMITS } from './limits.ts'
-import { verdictStream } from './streams.ts'
-import { TIMEFRAMES } from './timeframes.ts'
-import { aVerdict } from './verdict.fixture.ts'
-import { verdictSchema } from './verdict.ts'
 
 /** The default size limits of a message of nats-server and an append of EventStoreDB. */
 const SERVER_BYTES = 1_048_576

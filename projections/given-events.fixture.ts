@@ -1,6 +1,8 @@
 import type { z } from 'zod'
-import { ChatAnswered } from '../contracts/chat-events.ts'
-import type { NewEvent, RecordedEvent } from '../contracts/event.ts'
+import type { Outcome } from '../contracts/domain/outcome.ts'
+import { aVerdict } from '../contracts/domain/verdict.fixture.ts'
+import { barsMissed, type Verdict } from '../contracts/domain/verdict.ts'
+import { ChatAnswered } from '../contracts/events/chat-events.ts'
 import {
   decodeEvent,
   EVENT_CATALOGUE,
@@ -8,12 +10,9 @@ import {
   OutcomeLabelled,
   type ServiceEvent,
   VerdictRecorded,
-} from '../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
-import type { JsonObject } from '../contracts/json.ts'
-import type { Outcome } from '../contracts/outcome.ts'
-import { type Position, START } from '../contracts/position.ts'
-import { QuotaDebited } from '../contracts/quota-events.ts'
+} from '../contracts/events/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../contracts/events/event-definition.ts'
+import { QuotaDebited } from '../contracts/events/quota-events.ts'
 import {
   accountStream,
   chatStream,
@@ -22,9 +21,10 @@ import {
   quotaStream,
   subscriptionStream,
   verdictStream,
-} from '../contracts/streams.ts'
-import { aVerdict } from '../contracts/verdict.fixture.ts'
-import { barsMissed, type Verdict } from '../contracts/verdict.ts'
+} from '../contracts/events/streams.ts'
+import type { NewEvent, RecordedEvent } from '../contracts/infra/event.ts'
+import type { JsonObject } from '../contracts/infra/json.ts'
+import { type Position, START } from '../contracts/infra/position.ts'
 import type { EventStore } from '../services/log/event-store.ts'
 import { appendNext } from '../testing/append-next.ts'
 import { type Projection, rowsInMemory } from './projection.ts'

@@ -1,6 +1,6 @@
-import type { RecordedEvent } from '../contracts/event.ts'
-import type { EventType, ServiceEvent } from '../contracts/event-catalogue.ts'
-import type { JsonObject } from '../contracts/json.ts'
+import type { EventType, ServiceEvent } from '../contracts/events/event-catalogue.ts'
+import type { RecordedEvent } from '../contracts/infra/event.ts'
+import type { JsonObject } from '../contracts/infra/json.ts'
 
 /** The rows of a read model while an event is folded into them. */
 export interface Rows<Row extends JsonObject> {

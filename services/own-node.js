@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import v8 from 'node:v8'
 
-/** Exit code of `runtime_too_old` in contracts/errors.ts, which an older Node.js cannot read. */
+/** Exit code of `runtime_too_old` in contracts/errors/errors.ts, which an older Node.js cannot read. */
 const RUNTIME_TOO_OLD = 11
 const OLDEST_MAJOR = 26
 /** Older ones can lose committed pages of a log that two connections write and checkpoint at the same moment. */

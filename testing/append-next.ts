@@ -1,5 +1,5 @@
-import { isServiceError } from '../contracts/errors.ts'
-import type { NewEvent } from '../contracts/event.ts'
+import { isServiceError } from '../contracts/errors/errors.ts'
+import type { NewEvent } from '../contracts/infra/event.ts'
 import type { AppendResult, EventStore } from '../services/log/event-store.ts'
 
 /** Appends behind the newest event of a stream, again if another append was first. */

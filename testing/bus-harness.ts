@@ -1,4 +1,4 @@
-import type { ServiceError } from '../contracts/errors.ts'
+import type { ServiceError } from '../contracts/errors/errors.ts'
 import type { Bus } from '../services/runtime/bus/bus.ts'
 
 /** A bus under the contract suite. */

@@ -1,5 +1,5 @@
-import type { Candle } from '../contracts/candle.ts'
-import { HOUR_MS } from '../contracts/timeframes.ts'
+import type { Candle } from '../contracts/domain/candle.ts'
+import { HOUR_MS } from '../contracts/domain/timeframes.ts'
 
 /** Seeded numbers from 0 up to, not including, 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorDefinition } from '../contracts/errors.ts'
+import { ERRORS, type ErrorDefinition } from '../contracts/errors/errors.ts'
 import { runnable } from '../services/cli/help.ts'
 import type { Command } from '../services/cli/kit/command.ts'
 

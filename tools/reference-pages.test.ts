@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ERRORS } from '../contracts/errors.ts'
-import { EVENT_CATALOGUE } from '../contracts/event-catalogue.ts'
+import { ERRORS } from '../contracts/errors/errors.ts'
+import { EVENT_CATALOGUE } from '../contracts/events/event-catalogue.ts'
 import { SETTINGS } from '../services/runtime/config/settings.ts'
 import { referencePages } from './reference-pages.ts'
 

@@ -1,6 +1,6 @@
-import { ERRORS, type ErrorDefinition } from '../contracts/errors.ts'
-import { EVENT_CATALOGUE } from '../contracts/event-catalogue.ts'
-import type { EventDefinition } from '../contracts/event-definition.ts'
+import { ERRORS, type ErrorDefinition } from '../contracts/errors/errors.ts'
+import { EVENT_CATALOGUE } from '../contracts/events/event-catalogue.ts'
+import type { EventDefinition } from '../contracts/events/event-definition.ts'
 import { SETTINGS } from '../services/runtime/config/settings.ts'
 
 /** The pages of the documentation that follow from the code, by file name. @example referencePages()['settings.md'] */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../contracts/timeframes.ts'
+import { HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../contracts/domain/timeframes.ts'
 import { createSimulatedBars } from '../services/market/simulated/simulated-bars.ts'
 
 // node tools/write-candles.ts: writes fixtures/candles. Only a change of the simulated market is a reason to run it.

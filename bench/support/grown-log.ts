@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewEvent } from '../../contracts/event.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { REGIMES, type Regime } from '../../contracts/regime.ts'
-import type { Series } from '../../contracts/series.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import type { Exchange, Series } from '../../contracts/domain/series.ts'
+import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { REGIMES, type Regime, WINDOW_BARS } from '../../contracts/domain/verdict.ts'
 import {
   deliveryStream,
   outcomeStream,
@@ -14,9 +12,9 @@ import {
   quotaStream,
   subscriptionStream,
   verdictStream,
-} from '../../contracts/streams.ts'
-import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../contracts/verdict.ts'
+} from '../../contracts/events/streams.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
 import { timedUuidV8, uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { appendNext } from '../../testing/append-next.ts'
@@ -31,7 +29,7 @@ const [PAYERS, SUBSCRIPTIONS] = [400, 40]
 const [DEBITS_A_STEP, PAYMENTS_A_STEP, DELIVERIES_A_STEP] = [30, 2, 20]
 
 const fixture = (name: string): NewEvent & { data: JsonObject } =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `../../contracts/fixtures/${name}.json`), 'utf8'))
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../contracts/events/fixtures/${name}.json`), 'utf8'))
 
 const TEMPLATES = {
   verdict: fixture('VerdictRecorded.v1'),

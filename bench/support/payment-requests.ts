@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { hashTypedData, hexToBytes } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { BASE } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/domain/chain.ts'
 import { AUTHORIZATION_TYPES } from '../../services/payments/verification/recover-signer.ts'
 
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')

@@ -1,6 +1,6 @@
-import type { NewEvent } from '../../contracts/event.ts'
-import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
+import { VerdictRecorded } from '../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../contracts/events/event-definition.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 
 const NAMES = ['reversal', 'momentum', 'band', 'trend', 'volatility', 'funding']

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { REGIME_DIRECTIONS } from '../domain/verdict.ts'
 import { LIMITS } from '../limits.ts'
-import { REGIME_DIRECTIONS } from '../regime.ts'
 import {
   callFields,
   coinField,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { factorSchema, forecastFields, probabilityFields } from '../verdict.ts'
+import { factorSchema, forecastFields, probabilityFields } from '../domain/verdict.ts'
 import {
   callFields,
   coinField,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../parameters.ts'
-import { regimeShiftsAnswerSchema } from '../regime-shift-row.ts'
+import { regimeShiftsAnswerSchema } from '../answers/history.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../answers/parameters.ts'
 import type { ToolDefinition } from './tool-catalogue.ts'
 
 /** Rows of one answer: what a model can read, fewer than over HTTP. */

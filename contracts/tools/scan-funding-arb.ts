@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { exchangeSchema } from '../exchanges.ts'
+import { coinSchema, exchangeSchema } from '../domain/series.ts'
 import { LIMITS } from '../limits.ts'
-import { coinSchema } from '../series.ts'
 import { coinField, instantField } from './tool-fields.ts'
 
 export const scanFundingArbRequest = z.strictObject({

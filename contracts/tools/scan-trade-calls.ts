@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { CALLING_TIMEFRAMES } from '../calling-timeframes.ts'
-import { exchangeSchema } from '../exchanges.ts'
+import { coinSchema, exchangeSchema } from '../domain/series.ts'
+import { CALLING_TIMEFRAMES, timeframeSchema } from '../domain/timeframes.ts'
+import { forecastFields } from '../domain/verdict.ts'
 import { LIMITS } from '../limits.ts'
-import { coinSchema } from '../series.ts'
-import { timeframeSchema } from '../timeframes.ts'
-import { forecastFields } from '../verdict.ts'
 import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
 
 export const RANKINGS = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ServiceError } from '../errors.ts'
+import { ServiceError } from '../errors/errors.ts'
 import { toolArguments } from './tool-arguments.ts'
 
 const schema = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ServiceError } from '../errors.ts'
-import { faultMessage, inputFaults } from '../input-faults.ts'
+import { ServiceError } from '../errors/errors.ts'
+import { faultMessage, inputFaults } from '../infra/input-faults.ts'
 
 /** Text that is exactly a number, a boolean or a list of JSON. */
 const SCALAR_OR_LIST = /^\s*(?:-?\d+(?:\.\d+)?|true|false|\[.*\])\s*$/s

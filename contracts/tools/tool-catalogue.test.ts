@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { EXCHANGES } from '../exchanges.ts'
-import { TIMEFRAMES } from '../timeframes.ts'
+import { EXCHANGES } from '../domain/series.ts'
+import { TIMEFRAMES } from '../domain/timeframes.ts'
 import { isToolName, TOOLS, type ToolName } from './tool-catalogue.ts'
 
 const requestSchema = (name: ToolName) => z.toJSONSchema(TOOLS[name].request, { io: 'input' })

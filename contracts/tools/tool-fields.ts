@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { canonicalTimeframe, coinOfName } from '../common-names.ts'
-import { EXCHANGES, exchangeSchema } from '../exchanges.ts'
+import { canonicalTimeframe, coinOfName } from '../domain/common-names.ts'
+import { coinSchema, EXCHANGES, exchangeSchema } from '../domain/series.ts'
+import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../domain/timeframes.ts'
+import { callSchema, regimeSchema, type Verdict } from '../domain/verdict.ts'
 import { LIMITS } from '../limits.ts'
-import { regimeSchema } from '../regime.ts'
-import { coinSchema } from '../series.ts'
-import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
-import { callSchema, type Verdict } from '../verdict.ts'
 
 /**
  * A name chosen by a caller. The schema shown to callers lists the values; any other text passes here, so

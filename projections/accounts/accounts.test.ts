@@ -8,8 +8,8 @@ import {
   PlanEnded,
   PlanStarted,
   SignInRequested,
-} from '../../contracts/account-events.ts'
-import { AppEnded, AppTokenIssued } from '../../contracts/oauth-events.ts'
+} from '../../contracts/events/account-events.ts'
+import { AppEnded, AppTokenIssued } from '../../contracts/events/oauth-events.ts'
 import { accountFact, type Fact, fold, given } from '../given-events.fixture.ts'
 import { accountRowKey, accounts, appRowKey, keyIdRowKey, keyRowKey } from './accounts.ts'
 

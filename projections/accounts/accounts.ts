@@ -1,6 +1,6 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Tier } from '../../contracts/plans.ts'
+import type { Tier } from '../../contracts/domain/plans.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** The account of an API key. Key: {@link keyRowKey} of its hash, and {@link keyIdRowKey} of its id. */

@@ -1,5 +1,5 @@
-import type { Revision } from '../../contracts/event.ts'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { Revision } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** The place of the call that an idempotency key was used for. Key: {@link debitKey}. */

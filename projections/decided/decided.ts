@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
-import { seriesName } from '../../contracts/series.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
+import { seriesName } from '../../contracts/domain/series.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection } from '../projection.ts'
 
 /** The verdict of a series that was decided last, and the last BUY or SELL among them. Key: the series' name. */

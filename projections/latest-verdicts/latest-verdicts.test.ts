@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import { CALLS } from '../../contracts/verdict.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
+import { CALLS } from '../../contracts/domain/verdict.ts'
 import { fold, given, verdictRecorded } from '../given-events.fixture.ts'
 import { latestVerdicts } from './latest-verdicts.ts'
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import { seriesName } from '../../contracts/series.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
+import { seriesName } from '../../contracts/domain/series.ts'
+import type { Verdict } from '../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection } from '../projection.ts'
 
 /** The newest verdict of a series, and how many were recorded. Key: the series' name. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { NamedTreeHead } from '../../contracts/proof-events.ts'
+import type { NamedTreeHead } from '../../contracts/events/proof-events.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection } from '../projection.ts'
 
 /** The keys of the transparency log and the origin they sign for. Key: {@link LOG_KEYS}. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import { trackRecord } from '../track-record/track-record.ts'
 import { recordMonths } from './record-months.ts'

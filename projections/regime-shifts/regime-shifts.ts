@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Regime } from '../../contracts/regime.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
-import { shiftedFrom } from '../../contracts/verdict.ts'
+import { type Series, seriesName } from '../../contracts/domain/series.ts'
+import type { Regime } from '../../contracts/domain/verdict.ts'
+import { shiftedFrom } from '../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection } from '../projection.ts'
 
 /** One change of regime of a series. Key: {@link regimeShiftKey}. */

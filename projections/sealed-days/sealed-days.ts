@@ -1,7 +1,7 @@
-import type { Exchange } from '../../contracts/exchanges.ts'
-import { isoDay } from '../../contracts/iso-time.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { type Position, START } from '../../contracts/position.ts'
+import { isoDay } from '../../contracts/domain/iso-time.ts'
+import type { Exchange } from '../../contracts/domain/series.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import { type Position, START } from '../../contracts/infra/position.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** One exchange on one UTC day, by the close of the bars. Key: {@link sealedDayKey}. */

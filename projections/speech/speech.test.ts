@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
+import { DAY_MS, HOUR_MS } from '../../contracts/domain/timeframes.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
 import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import {
   areaUnder,

@@ -1,7 +1,6 @@
-import { CALLING_AUC } from '../../contracts/calling-timeframes.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
-import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
+import { CALLING_AUC, DAY_MS, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** Forecasts are counted in bins this wide; those within one tie, which moves the area by less than a thousandth. */

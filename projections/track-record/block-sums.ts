@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../contracts/verdict.ts'
+import { type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { WINDOW_BARS } from '../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 
 /** Returns in different blocks of time count as independent; a block is this many windows long. */
 export const WINDOWS_PER_BLOCK = 50

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import { callReturn, type RaceEnd, ROUND_TRIP_COST } from '../../contracts/outcome.ts'
-import type { Call } from '../../contracts/verdict.ts'
+import { callReturn, type RaceEnd, ROUND_TRIP_COST } from '../../contracts/domain/outcome.ts'
+import type { Call } from '../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 
 /** A call with the end of its race. */
 type EndedCall = RaceEnd & { readonly call: Call }

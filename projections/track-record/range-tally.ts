@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 
 /** Forecast ranges with what came of them. */
 export interface RangeTally extends JsonObject {

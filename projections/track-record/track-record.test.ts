@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Outcome, RACE_OUTCOMES } from '../../contracts/outcome.ts'
-import { seriesName } from '../../contracts/series.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { CALLS } from '../../contracts/verdict.ts'
+import { type Outcome, RACE_OUTCOMES } from '../../contracts/domain/outcome.ts'
+import { seriesName } from '../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
+import { CALLS } from '../../contracts/domain/verdict.ts'
 import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import { seriesRecordKey, type TrackRecord, timeframeRecordKey, trackRecord } from './track-record.ts'
 

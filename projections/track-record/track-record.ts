@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Outcome, RaceOutcome } from '../../contracts/outcome.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Call } from '../../contracts/verdict.ts'
+import type { Outcome, RaceOutcome } from '../../contracts/domain/outcome.ts'
+import { type Series, seriesName } from '../../contracts/domain/series.ts'
+import type { Timeframe } from '../../contracts/domain/timeframes.ts'
+import type { Call } from '../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../projection.ts'
 import {
   addToBlock,

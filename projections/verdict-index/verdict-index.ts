@@ -1,6 +1,6 @@
-import type { Revision } from '../../contracts/event.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { seriesOfVerdictStream } from '../../contracts/streams.ts'
+import { seriesOfVerdictStream } from '../../contracts/events/streams.ts'
+import type { Revision } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { RecordedProjection } from '../projection.ts'
 
 /**

@@ -1,6 +1,6 @@
+import type { Subject } from '../../contracts/domain/owner-accounts.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Subject } from '../../contracts/owner-accounts.ts'
-import type { Position } from '../../contracts/position.ts'
 import {
   ACCOUNT_PREFIX,
   type AccountRow,

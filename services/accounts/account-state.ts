@@ -1,6 +1,6 @@
-import type { KeyLabel } from '../../contracts/account-events.ts'
-import type { FactOf } from '../../contracts/event-catalogue.ts'
-import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
+import type { SubscriptionSlot } from '../../contracts/domain/owner-accounts.ts'
+import type { KeyLabel } from '../../contracts/events/account-events.ts'
+import type { FactOf } from '../../contracts/events/event-catalogue.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import { type AppFact, evolveApps, type Grant, isAppFact } from './oauth/app-state.ts'
 

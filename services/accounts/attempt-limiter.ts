@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
 import type { FactId } from '../runtime/ids/fact-id.ts'
 

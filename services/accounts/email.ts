@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
 /** A dot-string of RFC 5321 §4.1.2: no quotes, no comments, and nothing that an address list would split at. */

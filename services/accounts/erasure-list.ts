@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Subject } from '../../contracts/owner-accounts.ts'
+import type { Subject } from '../../contracts/domain/owner-accounts.ts'
 import { makePrivateFolder } from '../runtime/sqlite/private-files.ts'
 import { writeWholeFile } from '../runtime/sqlite/whole-file.ts'
 

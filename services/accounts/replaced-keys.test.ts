@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { firstStreamOf, subjectStream } from '../../contracts/streams.ts'
+import { firstStreamOf, subjectStream } from '../../contracts/events/streams.ts'
 import { openErasureList } from './erasure-list.ts'
 import { aWorld, codeOf, ORIGIN, type World } from './testing/accounts.fixture.ts'
 

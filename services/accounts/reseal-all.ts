@@ -1,4 +1,4 @@
-import { reasonOf } from '../../contracts/errors.ts'
+import { reasonOf } from '../../contracts/errors/errors.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import type { SubjectKeys } from './subject-keys.ts'

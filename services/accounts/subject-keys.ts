@@ -1,11 +1,11 @@
-import { SubjectKeyCreated } from '../../contracts/account-events.ts'
-import { assert } from '../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { Origin } from '../../contracts/event.ts'
-import { decodeEventOf } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
-import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
+import type { OpenedTexts, Subject } from '../../contracts/domain/owner-accounts.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import { SubjectKeyCreated } from '../../contracts/events/account-events.ts'
+import { decodeEventOf } from '../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../contracts/events/event-definition.ts'
+import { resealedSubjectStream, subjectStream } from '../../contracts/events/streams.ts'
+import type { Origin } from '../../contracts/infra/event.ts'
 import {
   appendedOr,
   appendWithRetry,

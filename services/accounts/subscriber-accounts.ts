@@ -1,5 +1,5 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
+import type { OwnerAccounts } from '../../contracts/domain/owner-accounts.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import { planAt } from '../../projections/index.ts'
 import type { LogUse } from '../log/append-with-retry.ts'
 import type { AccountDeps } from './account-deps.ts'

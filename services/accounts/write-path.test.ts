@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { accountStream, quotaStream, subjectStream } from '../../contracts/streams.ts'
+import { decodeEvent } from '../../contracts/events/event-catalogue.ts'
+import { accountStream, quotaStream, subjectStream } from '../../contracts/events/streams.ts'
 import type { FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { describeWritePath } from '../log/write-path.contract.ts'

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
+import type { Verdict } from '../../contracts/domain/verdict.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
 import { type Board, type BoardQuery, createBoard } from './board.ts'
 
 const T0 = Date.UTC(2026, 0, 1)

@@ -1,10 +1,10 @@
-import { type BoardAnswer, type BoardRow, decidedRow, isShown } from '../../contracts/board.ts'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
-import { type Coin, type Series, seriesName } from '../../contracts/series.ts'
-import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { type Call, forecastShown, type Verdict } from '../../contracts/verdict.ts'
+import { type BoardAnswer, type BoardRow, decidedRow, isShown } from '../../contracts/answers/board.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import type { Exchange } from '../../contracts/domain/series.ts'
+import { type Coin, type Series, seriesName } from '../../contracts/domain/series.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { type Call, forecastShown, type Verdict } from '../../contracts/domain/verdict.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
 import type { Decided } from '../../projections/index.ts'
 
 export interface BoardQuery {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Position } from '../../contracts/position.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
-import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../contracts/answers/verdict-row.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
+import type { Verdict } from '../../contracts/domain/verdict.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import {
   appendFacts,
   nextFactId,

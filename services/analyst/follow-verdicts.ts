@@ -1,5 +1,5 @@
+import { later, type Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { later, type Position } from '../../contracts/position.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { matchingEvents } from './matching-events.ts'

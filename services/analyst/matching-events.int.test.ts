@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
-import { comparePositions, type Position } from '../../contracts/position.ts'
-import { timeframeMs } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import { CALLS, type Verdict } from '../../contracts/verdict.ts'
-import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/answers/verdict-row.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
+import { timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
+import { CALLS, type Verdict } from '../../contracts/domain/verdict.ts'
+import { decodeEvent } from '../../contracts/events/event-catalogue.ts'
+import { comparePositions, type Position } from '../../contracts/infra/position.ts'
 import {
   appendFacts,
   type Fact,

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { assert } from '../../contracts/assert.ts'
-import { comparePositions, later, type Position } from '../../contracts/position.ts'
-import { parseSeriesName } from '../../contracts/series.ts'
-import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { parseSeriesName } from '../../contracts/domain/series.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { comparePositions, later, type Position } from '../../contracts/infra/position.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
 import {
   isOfSeries,

@@ -1,7 +1,7 @@
-import type { RecordCoin } from '../../contracts/record-coin.ts'
-import { parseSeriesName } from '../../contracts/series.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import { wilsonInterval } from '../../contracts/wilson-interval.ts'
+import type { RecordCoin } from '../../contracts/answers/track-record.ts'
+import { parseSeriesName } from '../../contracts/domain/series.ts'
+import { wilsonInterval } from '../../contracts/domain/statistics.ts'
+import type { Timeframe } from '../../contracts/domain/timeframes.ts'
 import { NO_CALLS, SERIES_PREFIX, type TrackRecord } from '../../projections/index.ts'
 import type { TrackRecordSource } from './track-record-report.ts'
 

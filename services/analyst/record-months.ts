@@ -1,5 +1,5 @@
-import type { RecordMonth } from '../../contracts/record-month.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
+import type { RecordMonth } from '../../contracts/answers/track-record.ts'
+import type { Timeframe } from '../../contracts/domain/timeframes.ts'
 import type { MonthTally } from '../../projections/index.ts'
 import { MONTH_PREFIX } from '../../projections/index.ts'
 

@@ -1,9 +1,9 @@
-import { isoTime } from '../../contracts/iso-time.ts'
-import type { Position } from '../../contracts/position.ts'
-import type { RegimeShiftRow } from '../../contracts/regime-shift-row.ts'
-import type { Series } from '../../contracts/series.ts'
-import { timeframeMs } from '../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../contracts/verdict.ts'
+import type { RegimeShiftRow } from '../../contracts/answers/history.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import type { Series } from '../../contracts/domain/series.ts'
+import { timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { WINDOW_BARS } from '../../contracts/domain/verdict.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import { type RegimeShift, regimeShiftKey } from '../../projections/index.ts'
 
 export interface RegimeShiftQuery {

@@ -1,10 +1,10 @@
-import { didYouMean, nearestName } from '../../contracts/did-you-mean.ts'
-import { ServiceError } from '../../contracts/errors.ts'
-import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
+import type { Coin, Market, Series } from '../../contracts/domain/series.ts'
+import { EXCHANGES, type Exchange } from '../../contracts/domain/series.ts'
+import type { Timeframe } from '../../contracts/domain/timeframes.ts'
+import type { Call, Verdict } from '../../contracts/domain/verdict.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { didYouMean, nearestName } from '../../contracts/infra/input-faults.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Coin, Market, Series } from '../../contracts/series.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Call, Verdict } from '../../contracts/verdict.ts'
 import type { EventFilter } from '../log/event-store.ts'
 
 /** Which verdicts a replay shows; a part that is absent matches everything. */

@@ -1,14 +1,16 @@
 import { z } from 'zod'
-import { instantFault, instantParameter, isInstant } from '../../contracts/instant-parameter.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import {
   coinParameter,
   exchangeParameter,
+  instantFault,
+  instantParameter,
+  isInstant,
   rowsParameter,
   timeframeParameter,
-} from '../../contracts/parameters.ts'
-import { isPosition, type Position, START } from '../../contracts/position.ts'
-import { callSchema } from '../../contracts/verdict.ts'
+} from '../../contracts/answers/parameters.ts'
+import { callSchema } from '../../contracts/domain/verdict.ts'
+import { isPosition, type Position, START } from '../../contracts/infra/position.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { ReplayFilter } from './replay-filter.ts'
 import { positionOfCursor } from './shown-rows.ts'
 

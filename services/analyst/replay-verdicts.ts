@@ -1,5 +1,5 @@
-import type { Position } from '../../contracts/position.ts'
-import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../contracts/answers/verdict-row.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import type { LookedAt } from '../log/event-store.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
 import { matchingEvents, type VerdictLog } from './matching-events.ts'

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
 import type { Replay, ReplayNotes, ReplayRequest } from './replay-source.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { appendFacts, outcomeLabelled, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'

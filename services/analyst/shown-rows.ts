@@ -1,6 +1,6 @@
-import { ServiceError } from '../../contracts/errors.ts'
-import { comparePositions, isPosition, type Position } from '../../contracts/position.ts'
-import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/answers/verdict-row.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { comparePositions, isPosition, type Position } from '../../contracts/infra/position.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { createCounterparts, type SeriesEvent, type SeriesEventType } from './series-events.ts'
 

@@ -1,14 +1,17 @@
-import { ServiceError } from '../../contracts/errors.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
+import type {
+  SpeechAnswerRow,
+  TrackRecordAnswer,
+  TrackRecordRow,
+} from '../../contracts/answers/track-record.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import { ROUND_TRIP_COST } from '../../contracts/domain/outcome.ts'
+import type { Exchange } from '../../contracts/domain/series.ts'
+import { type Coin, parseSeriesName } from '../../contracts/domain/series.ts'
+import { FEWEST_BLOCKS, halfWidth95, wilsonInterval } from '../../contracts/domain/statistics.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { ROUND_TRIP_COST } from '../../contracts/outcome.ts'
-import type { Position } from '../../contracts/position.ts'
-import { type Coin, parseSeriesName } from '../../contracts/series.ts'
-import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
-import { wilsonInterval } from '../../contracts/wilson-interval.ts'
 import {
   SERIES_PREFIX,
   type SpeechRow,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { loadCommands } from './commands.ts'
 import { helpOf } from './help.ts'
 import { defineCommand } from './kit/command.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { nearestName } from '../../contracts/did-you-mean.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { nearestName } from '../../contracts/infra/input-faults.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { loadCommands } from './commands.ts'

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
 import { createConsole } from './console.ts'
 
 function consoleThatIs(isOn: boolean, { showReasoning = false } = {}) {

@@ -1,7 +1,7 @@
-import type { FeedProgress } from '../../contracts/feed.ts'
-import { seriesName } from '../../contracts/series.ts'
-import { grouped } from '../../contracts/share-text.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
+import type { FeedProgress } from '../../contracts/domain/feed.ts'
+import { seriesName } from '../../contracts/domain/series.ts'
+import { grouped } from '../../contracts/domain/statistics.ts'
+import type { Verdict } from '../../contracts/domain/verdict.ts'
 import type { Settings } from '../runtime/config/settings.ts'
 
 export interface Console {

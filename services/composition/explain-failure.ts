@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorDefinition, ServiceError } from '../../contracts/errors.ts'
+import { ERRORS, type ErrorDefinition, ServiceError } from '../../contracts/errors/errors.ts'
 
 /** Says what went wrong and what to do, and answers the exit code for it. */
 export function explainFailure(error: unknown, stderr: NodeJS.WritableStream): number {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Series } from '../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { Series } from '../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { openWatchList } from '../market/index.ts'
 import type { FakeVenue, Fault } from '../market/live/testing/fake-venue.ts'

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { NewEvent } from '../../contracts/event.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
 import { startServiceProcess } from '../http/testing/start-service-process.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { uuidV7 } from '../runtime/ids/uuid.ts'
 
 const debit = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../contracts/fixtures/QuotaDebited.v1.json'), 'utf8'),
+  readFileSync(join(import.meta.dirname, '../../contracts/events/fixtures/QuotaDebited.v1.json'), 'utf8'),
 ) as NewEvent
 const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 const [APPENDS, EVENTS] = [40, 250]

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Exchange } from '../../contracts/exchanges.ts'
-import { MINUTE_MS } from '../../contracts/timeframes.ts'
+import type { Exchange } from '../../contracts/domain/series.ts'
+import { MINUTE_MS } from '../../contracts/domain/timeframes.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { readModelComponents } from './readiness.ts'

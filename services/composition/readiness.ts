@@ -1,6 +1,6 @@
-import { isoTime } from '../../contracts/iso-time.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import { comparePositions, type Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../contracts/position.ts'
 import { accounts, chats, debits } from '../../projections/index.ts'
 import { type Component, type Readiness, readinessOf } from '../http/routes/health.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'

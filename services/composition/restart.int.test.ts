@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Series } from '../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Series } from '../../contracts/series.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { loadModel, SeriesEngine } from '../engine/index.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 

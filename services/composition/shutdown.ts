@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { assert } from '../../contracts/assert.ts'
+import { assert } from '../../contracts/errors/assert.ts'
 import type { Settings } from '../runtime/config/settings.ts'
 
 export type Shutdown = ReturnType<typeof createShutdown>

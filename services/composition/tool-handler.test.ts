@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Series, seriesName } from '../../contracts/series.ts'
-import { lastBarClose, TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { type Series, seriesName } from '../../contracts/domain/series.ts'
+import { lastBarClose, TIMEFRAMES } from '../../contracts/domain/timeframes.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import {

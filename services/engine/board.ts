@@ -1,5 +1,5 @@
-import { type Series, seriesName } from '../../contracts/series.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
+import { type Series, seriesName } from '../../contracts/domain/series.ts'
+import type { Verdict } from '../../contracts/domain/verdict.ts'
 import type { MarketMetrics } from './engine.ts'
 
 /** The current state of a followed series. */

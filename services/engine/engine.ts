@@ -1,11 +1,15 @@
-import { assert } from '../../contracts/assert.ts'
-import { type Candle, candleFault } from '../../contracts/candle.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { type Candle, candleFault } from '../../contracts/domain/candle.ts'
+import { type Series, seriesName } from '../../contracts/domain/series.ts'
+import { type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import {
+  REGIME_DIRECTIONS,
+  type RegimeDirection,
+  type Verdict,
+  WINDOW_BARS,
+} from '../../contracts/domain/verdict.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { REGIME_DIRECTIONS, type RegimeDirection } from '../../contracts/regime.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
-import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
 import type { VerdictModel } from './model/verdict-model.ts'
 import { chainBar, chainStart } from './series/inputs-hash.ts'

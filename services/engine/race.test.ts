@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Candle } from '../../contracts/candle.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
 import { createRace, type RaceResult } from './race.ts'
 
 const BAR_MS = 60_000

@@ -1,5 +1,5 @@
-import type { Candle } from '../../contracts/candle.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
+import type { Outcome } from '../../contracts/domain/outcome.ts'
 
 /** How the race of a verdict ended, without whose it was. */
 export type RaceResult = Pick<

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Candle } from '../../contracts/candle.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { loadModel } from './model/verdict-model.ts'
 import { logOddsOf } from './series/features.ts'

@@ -1,4 +1,4 @@
-import { isoTime } from '../../contracts/iso-time.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
 import { type SpeechChange, speechWindowDays } from '../../projections/index.ts'
 
 /** Why no call is made at a timeframe for now; continues "HOLD, because" and "No call is made at 1h:". */

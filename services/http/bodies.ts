@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ServiceError } from '../../contracts/errors.ts'
-import { repetitionIn } from '../../contracts/json.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { repetitionIn } from '../../contracts/infra/json.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -3,8 +3,13 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
-import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
+import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors/errors.ts'
+import {
+  faultMessage,
+  type InputFault,
+  type InputIssue,
+  inputFaults,
+} from '../../contracts/infra/input-faults.ts'
 import { STATUS_CODES } from '../runtime/http/node-http.ts'
 import { acceptsHtmlFirst } from './accept.ts'
 

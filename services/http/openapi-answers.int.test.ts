@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { OpenApiDocument } from './openapi.ts'
 import { jsonSchemaFaults } from './testing/json-schema-faults.ts'
 import { type ServiceProcess, startServiceProcess } from './testing/start-service-process.ts'

@@ -2,8 +2,8 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ERRORS } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
+import { ERRORS } from '../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { sendPublic } from './send-public.ts'
 
 /** The groups of operations. */

@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ERRORS, ServiceError } from '../../contracts/errors.ts'
-import type { Origin } from '../../contracts/event.ts'
+import { ERRORS, ServiceError } from '../../contracts/errors/errors.ts'
+import type { Origin } from '../../contracts/infra/event.ts'
 import { createServer } from '../runtime/http/node-http.ts'
 
 /** Connections that came in by the owner's door. */

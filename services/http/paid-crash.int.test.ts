@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../contracts/events/event-catalogue.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import {
   anAuthorization,

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { BASE } from '../../contracts/chain.ts'
-import { ServiceError } from '../../contracts/errors.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
+import { BASE } from '../../contracts/domain/chain.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { decodeEvent } from '../../contracts/events/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import {
   anAuthorization,
   encoded,

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import type { PaymentAnswer } from '../../contracts/answers/payment.ts'
+import { DAY_MS } from '../../contracts/domain/timeframes.ts'
+import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../contracts/events/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../../contracts/events/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
-import { DAY_MS } from '../../contracts/timeframes.ts'
 import { appendNext } from '../../testing/append-next.ts'
 import {
   anAuthorization,

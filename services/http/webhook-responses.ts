@@ -1,10 +1,10 @@
-import type { OpenDelivery } from '../../contracts/delivery-events.ts'
-import { isoTime } from '../../contracts/iso-time.ts'
 import type {
   AttemptAnswer,
   OperatorSubscription,
   SubscriptionAnswer,
-} from '../../contracts/webhook-answers.ts'
+} from '../../contracts/answers/webhook.ts'
+import { isoTime } from '../../contracts/domain/iso-time.ts'
+import type { OpenDelivery } from '../../contracts/events/delivery-events.ts'
 import {
   currentFilter,
   isFailing,

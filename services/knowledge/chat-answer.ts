@@ -1,5 +1,5 @@
-import { reasonOf } from '../../contracts/errors.ts'
-import { type Citation, EXTRACTIVE_MODEL } from '../../contracts/knowledge-answers.ts'
+import { type Citation, EXTRACTIVE_MODEL } from '../../contracts/answers/knowledge.ts'
+import { reasonOf } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { IsAnswerable } from './answerable.ts'
 import { checkCompletion } from './check-completion.ts'

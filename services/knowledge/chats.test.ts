@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
-import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
+import { CHATS_PER_WINDOW } from '../../contracts/answers/knowledge.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { ChatLedger } from './chats.ts'
 import {

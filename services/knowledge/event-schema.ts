@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { EVENT_CATALOGUE } from '../../contracts/event-catalogue.ts'
-import type { EventDefinition } from '../../contracts/event-definition.ts'
-import type { JsonObject } from '../../contracts/json.ts'
+import { EVENT_CATALOGUE } from '../../contracts/events/event-catalogue.ts'
+import type { EventDefinition } from '../../contracts/events/event-definition.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 
 /**
  * The JSON Schema of an event's `data` in its newest version; undefined for a type that no event has.

@@ -1,6 +1,5 @@
-import { EXTRACTIVE_MODEL, type SearchAnswer } from '../../contracts/knowledge-answers.ts'
-import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
-import type { SearchRequest } from '../../contracts/tools/search-knowledge.ts'
+import { EXTRACTIVE_MODEL, type SearchAnswer } from '../../contracts/answers/knowledge.ts'
+import type { ChatRequest, SearchRequest } from '../../contracts/tools/knowledge-tools.ts'
 import { createAnswerability } from './answerable.ts'
 import { createWriter, type Research, refusal, research, type WrittenAnswer } from './chat-answer.ts'
 import type { ChatModel } from './llm.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reasonOf } from '../../contracts/errors.ts'
+import { reasonOf } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { AnswerTooLong, boundedFetch } from '../runtime/http/bounded-fetch.ts'
 

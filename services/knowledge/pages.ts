@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type Asked, NOTHING_ASKED, readAsked } from './asked.ts'
 import { type Block, parseMarkdown, plainText } from './markdown.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
+import { type ErrorCode, isServiceError } from '../../contracts/errors/errors.ts'
 import { readChatRequest, readSearchRequest } from './read-request.ts'
 
 const MODELS = ['gpt-5-mini', 'extractive']

@@ -1,7 +1,11 @@
-import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import { type ErrorCode, ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type ChatRequest, chatKnowledgeRequest } from '../../contracts/tools/chat-knowledge.ts'
-import { type SearchRequest, searchKnowledgeRequest } from '../../contracts/tools/search-knowledge.ts'
+import {
+  type ChatRequest,
+  chatKnowledgeRequest,
+  type SearchRequest,
+  searchKnowledgeRequest,
+} from '../../contracts/tools/knowledge-tools.ts'
 import { asMeant } from '../../contracts/tools/tool-arguments.ts'
 
 const DEFAULT_ROWS = 10

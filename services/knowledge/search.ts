@@ -1,5 +1,5 @@
 import MiniSearch from 'minisearch'
-import type { Citation } from '../../contracts/knowledge-answers.ts'
+import type { Citation } from '../../contracts/answers/knowledge.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type Asked, NOTHING_ASKED } from './asked.ts'
 import { excerptOf, type ValueOf } from './excerpt.ts'

@@ -1,4 +1,4 @@
-import { chatStream } from '../../contracts/streams.ts'
+import { chatStream } from '../../contracts/events/streams.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { describeWritePath } from '../log/write-path.contract.ts'
 import { createFactIds } from '../runtime/ids/fact-id.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent } from '../../contracts/event.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
 import {
   type AppendFault,
   createFaultyWorld,

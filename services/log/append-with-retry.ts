@@ -1,8 +1,8 @@
-import { assert } from '../../contracts/assert.ts'
-import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { NewEvent, RecordedEvent, Revision } from '../../contracts/infra/event.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Position } from '../../contracts/position.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { EventStore } from './event-store.ts'
 

@@ -1,5 +1,5 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent, Revision } from '../../contracts/event.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { NewEvent, Revision } from '../../contracts/infra/event.ts'
 import {
   type Appended,
   type AppendPath,

@@ -1,8 +1,8 @@
-import { isErasable } from '../../contracts/erasable-streams.ts'
-import type { ErrorCode } from '../../contracts/errors.ts'
-import type { Revision } from '../../contracts/event.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Position } from '../../contracts/position.ts'
+import type { ErrorCode } from '../../contracts/errors/errors.ts'
+import { isErasable } from '../../contracts/events/streams.ts'
+import type { Revision } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import type { ExpectedRevision } from './event-store.ts'
 import type { EncodedAppend, EncodedEvent } from './validate-append.ts'
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
+import { type ErrorCode, ServiceError } from '../../contracts/errors/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../contracts/infra/event.ts'
+import { comparePositions, START } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { comparePositions, START } from '../../contracts/position.ts'
 import { appendNext } from '../../testing/append-next.ts'
 import type { EventStore, ExpectedRevision, SubscriptionItem } from './event-store.ts'
 

@@ -1,5 +1,5 @@
-import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
-import type { Position } from '../../contracts/position.ts'
+import type { NewEvent, RecordedEvent, Revision } from '../../contracts/infra/event.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 
 /** The newest revision that a stream must have for an append to happen. */
 export type ExpectedRevision = 'no-stream' | Revision

@@ -1,8 +1,8 @@
-import { assert } from '../../contracts/assert.ts'
-import { isErasable } from '../../contracts/erasable-streams.ts'
-import type { RecordedEvent } from '../../contracts/event.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { isErasable } from '../../contracts/events/streams.ts'
+import type { RecordedEvent } from '../../contracts/infra/event.ts'
+import { comparePositions, type Position } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../contracts/position.ts'
 import type { WakeSignal } from '../runtime/async/wake-signal.ts'
 import type { EventFilter, SubscriptionItem } from './event-store.ts'
 

@@ -1,4 +1,4 @@
-import type { EventPlace, RecordedEvent } from '../../contracts/event.ts'
+import type { EventPlace, RecordedEvent } from '../../contracts/infra/event.ts'
 
 interface StoredTexts extends Omit<EventPlace, 'position'>, Pick<RecordedEvent, 'at'> {
   readonly position: number

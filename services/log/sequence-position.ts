@@ -1,5 +1,5 @@
-import { ServiceError } from '../../contracts/errors.ts'
-import { eventAt, type Position, START } from '../../contracts/position.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { eventAt, type Position, START } from '../../contracts/infra/position.ts'
 
 /** The position of the nth event of a log that counts its events. */
 export const toPosition = (sequence: number): Position => (sequence === 0 ? START : String(sequence))

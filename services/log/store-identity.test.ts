@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
+import { STORE_IDENTITY_STREAM } from '../../contracts/events/streams.ts'
 import { createFaultyWorld, type FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 import { RETRY_FOR_CALLER } from './append-with-retry.ts'
 import { checkStore, claimStore } from './store-identity.ts'

@@ -1,8 +1,13 @@
-import { ServiceError } from '../../contracts/errors.ts'
-import type { RecordedEvent } from '../../contracts/event.ts'
-import { decodeEventOf, LOG_RELEASE, LogBegun, type MarketKind } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../contracts/streams.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import {
+  decodeEventOf,
+  LOG_RELEASE,
+  LogBegun,
+  type MarketKind,
+} from '../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../contracts/events/event-definition.ts'
+import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../contracts/events/streams.ts'
+import type { RecordedEvent } from '../../contracts/infra/event.ts'
 import { type AppendPath, appendedOr, appendWithRetry } from './append-with-retry.ts'
 import type { EventStore } from './event-store.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { NewEvent } from '../../contracts/event.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
 import { createFaultyWorld, type FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 import { RETRY_FOR_CALLER } from './append-with-retry.ts'
 import { createStreamRepository, type StreamRepository } from './stream-repository.ts'

@@ -1,4 +1,4 @@
-import { isServiceError } from '../../contracts/errors.ts'
+import { isServiceError } from '../../contracts/errors/errors.ts'
 import type { EventStore } from './event-store.ts'
 
 /** Told of each append. */

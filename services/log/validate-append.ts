@@ -1,10 +1,9 @@
-import { isErasable } from '../../contracts/erasable-streams.ts'
-import { ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent } from '../../contracts/event.ts'
-import { eventMetaSchema } from '../../contracts/event.ts'
-import { jsonFault } from '../../contracts/json.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { isErasable, isStreamName } from '../../contracts/events/streams.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
+import { eventMetaSchema } from '../../contracts/infra/event.ts'
+import { jsonFault } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { isStreamName } from '../../contracts/streams.ts'
 import type { ExpectedRevision } from './event-store.ts'
 
 /** An event as it is written: checked, with data and meta as JSON text. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../../contracts/code-of.fixture.ts'
+import { codeOf } from '../../contracts/errors/code-of.fixture.ts'
 import { createFaultyWorld, type FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 
 /** Somebody who writes to the log, as one who asks for a thing sees it. */

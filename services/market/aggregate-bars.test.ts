@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Candle } from '../../contracts/candle.ts'
-import type { ClosedBar } from '../../contracts/feed.ts'
-import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
+import type { ClosedBar } from '../../contracts/domain/feed.ts'
+import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import { BarAggregator } from './aggregate-bars.ts'
 import { isDataAbsent, readCandles, toRow, whenPresent } from './testing/recorded-data.ts'
 

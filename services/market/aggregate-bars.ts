@@ -1,6 +1,6 @@
-import type { ClosedBar } from '../../contracts/feed.ts'
-import { marketName, type Series, seriesName } from '../../contracts/series.ts'
-import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { ClosedBar } from '../../contracts/domain/feed.ts'
+import { marketName, type Series, seriesName } from '../../contracts/domain/series.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import { BarMaker } from './bar-maker.ts'
 
 const NEVER = Number.POSITIVE_INFINITY

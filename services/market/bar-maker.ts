@@ -1,5 +1,5 @@
-import type { Candle } from '../../contracts/candle.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 
 /** Numbers of one row of a candle: open time, open, high, low, close, volume. */
 export const ROW_NUMBERS = 6

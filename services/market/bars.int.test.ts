@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DAY_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS } from '../../contracts/domain/timeframes.ts'
 import { createBars } from './bars.ts'
 import { startLiveBench } from './live/testing/live-bench.ts'
 import { LIVE_EXCHANGES } from './live/venues.ts'

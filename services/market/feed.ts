@@ -1,10 +1,8 @@
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
-import type { BarBatch, FeedProgress } from '../../contracts/feed.ts'
-import type { Market, Series } from '../../contracts/series.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Universe } from '../../contracts/universe.ts'
-import type { UnreachableVenue } from '../../contracts/unreachable-venue.ts'
+import type { BarBatch, FeedProgress } from '../../contracts/domain/feed.ts'
+import type { Exchange, Market, Series, Universe } from '../../contracts/domain/series.ts'
+import type { Timeframe } from '../../contracts/domain/timeframes.ts'
+import type { UnreachableVenue } from '../../contracts/errors/unreachable-venue.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
 
 /** Bars of one timeframe that a market has of its own, not aggregated. Times are Unix milliseconds. */
 export interface NativeBars {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { normaliseFunding, type RawFunding } from './normalise-funding.ts'
 import { isDataAbsent, RECORDED_DATA, readTable, whenPresent } from './testing/recorded-data.ts'
 

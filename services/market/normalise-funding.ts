@@ -1,7 +1,7 @@
-import { ServiceError } from '../../contracts/errors.ts'
-import { type FundingRate, fundingFault } from '../../contracts/funding.ts'
-import { type Market, marketName } from '../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
+import { type FundingRate, fundingFault } from '../../contracts/domain/candle.ts'
+import { type Market, marketName } from '../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS } from '../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 
 /** One settlement as a venue sends it. Few venues state the interval. */
 export interface RawFunding {

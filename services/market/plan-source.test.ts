@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import type { NativeBars } from './feed.ts'
 import { derivableTimeframes, planSource } from './plan-source.ts'
 

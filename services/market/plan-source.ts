@@ -1,4 +1,4 @@
-import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import type { NativeBars } from './feed.ts'
 
 /**

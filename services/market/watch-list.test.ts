@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
-import { DAY_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS } from '../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { MarketFeed } from './feed.ts'
 import { openWatchList } from './watch-list.ts'
 

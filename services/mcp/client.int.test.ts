@@ -1,7 +1,7 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import {
   CHAT_ANSWER,
   fakeKnowledgeService,

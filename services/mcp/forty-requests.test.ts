@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import { aWebhookEdge, type WebhookEdge } from '../http/testing/webhook-edge.fixture.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'

@@ -1,6 +1,6 @@
 import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { regimeHistory } from '../http/routes/history.ts'
 import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
 import { type FreeToolSources, type ListedTool, listedTools } from './tools.ts'

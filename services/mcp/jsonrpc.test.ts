@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonFault } from '../../contracts/json.ts'
+import { jsonFault } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RpcFault, readMessage } from './jsonrpc.ts'
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Json, type JsonObject, jsonFault, parseJson } from '../../contracts/json.ts'
+import { type Json, type JsonObject, jsonFault, parseJson } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
 /** MCP narrows JSON-RPC's ids: text or safe integers, never null. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import type { ToolCall } from '../tool-calls/tool-call.ts'
 import { createMcpEdge, fakeCalls, KEYS } from './testing/mcp-edge.fixture.ts'

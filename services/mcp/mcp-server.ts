@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { ERRORS } from '../../contracts/errors.ts'
+import { ERRORS } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'

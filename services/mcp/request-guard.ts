@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Json, JsonObject } from '../../contracts/json.ts'
-import type { Scope } from '../../contracts/oauth.ts'
+import type { Scope } from '../../contracts/domain/oauth.ts'
+import type { Json, JsonObject } from '../../contracts/infra/json.ts'
 import { bringsAccessToken, type Identity } from '../accounts/index.ts'
 import { isJsonObject, RpcFault } from './jsonrpc.ts'
 

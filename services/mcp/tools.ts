@@ -1,12 +1,4 @@
 import { z } from 'zod'
-import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
-import type { Json, JsonObject } from '../../contracts/json.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import type { Scope } from '../../contracts/oauth.ts'
-import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
-import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
-import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
@@ -14,7 +6,15 @@ import {
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
   testAnswerSchema,
-} from '../../contracts/webhook-answers.ts'
+} from '../../contracts/answers/webhook.ts'
+import type { Scope } from '../../contracts/domain/oauth.ts'
+import { type ErrorCode, ServiceError } from '../../contracts/errors/errors.ts'
+import type { Json, JsonObject } from '../../contracts/infra/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-tools.ts'
+import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
+import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import { type RegimeShiftReader, regimeHistory } from '../http/routes/history.ts'
 import {
   attemptsQuery,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { addressOf } from '../http/client-address.ts'
 import { sessionOf } from './session.ts'
 

@@ -1,7 +1,5 @@
-import type { RecordMonth } from '../../contracts/record-month.ts'
-import { FEWEST_FOR_PERCENT } from '../../contracts/share-text.ts'
-import type { TrackRecordRow } from '../../contracts/track-record-row.ts'
-import { wilsonInterval } from '../../contracts/wilson-interval.ts'
+import type { RecordMonth, TrackRecordRow } from '../../contracts/answers/track-record.ts'
+import { FEWEST_FOR_PERCENT, wilsonInterval } from '../../contracts/domain/statistics.ts'
 import { percent, sum, whole } from './components.ts'
 import { type Html, html } from './html.ts'
 

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '../../contracts/errors.ts'
+import { ERRORS, type ErrorCode } from '../../contracts/errors/errors.ts'
 import type { ShownRefusal } from '../http/errors.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { Refusal } from './api-client.ts'
 import { note } from './components.ts'
 import { type Content, type Html, html } from './html.ts'

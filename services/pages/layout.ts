@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
 import { sendPrepared } from '../http/send-public.ts'
 import { ICON, PREVIEW, SCRIPT, STYLE } from './assets.ts'
 import { type Content, type Html, html } from './html.ts'

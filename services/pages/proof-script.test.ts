@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import { verdictStream } from '../../contracts/streams.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
+import { VerdictRecorded } from '../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../contracts/events/event-definition.ts'
+import { verdictStream } from '../../contracts/events/streams.ts'
 import { type MadeUpLog, nextId, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
 
 type CheckProof = (

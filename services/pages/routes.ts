@@ -1,6 +1,6 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { siteOf } from '../http/client-address.ts'
 import { isByOwnersDoor } from '../http/operator.ts'

@@ -1,4 +1,4 @@
-import type { Position } from '../../contracts/position.ts'
+import type { Position } from '../../contracts/infra/position.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type Payment } from './payment.ts'
 import {

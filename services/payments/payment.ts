@@ -1,17 +1,17 @@
 import type { z } from 'zod'
-import { assert } from '../../contracts/assert.ts'
-import { ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent, Revision } from '../../contracts/event.ts'
+import type { PaymentState } from '../../contracts/answers/service-block.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import {
   decodeEvent,
   EVENT_CATALOGUE,
   type FactOf,
   type ServiceEvent,
-} from '../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { PaymentClaimed, RefundSent } from '../../contracts/payment-events.ts'
-import type { PaymentState } from '../../contracts/service-block.ts'
+} from '../../contracts/events/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../../contracts/events/event-definition.ts'
+import type { PaymentClaimed, RefundSent } from '../../contracts/events/payment-events.ts'
+import type { NewEvent, Revision } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import {
   appendedOr,
   appendWithRetry,

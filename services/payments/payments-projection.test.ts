@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
 import { type Fact, fold, given, paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
 import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment.ts'
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Projection, Rows } from '../../projections/index.ts'
 import type { ProjectionReader } from '../log/projector/projector.ts'

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Rail } from '../../contracts/payment-events.ts'
-import type { Product } from '../../contracts/prices.ts'
+import type { Rail } from '../../contracts/events/payment-events.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import type { Product } from '../../contracts/tools/prices.ts'
 import type { Payment } from './payment.ts'
 import type { Authorization } from './verification/recover-signer.ts'
 

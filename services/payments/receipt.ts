@@ -1,4 +1,4 @@
-import type { PaymentChain } from '../../contracts/chain.ts'
+import type { PaymentChain } from '../../contracts/domain/chain.ts'
 import type { Payment } from './payment.ts'
 
 /** States in which money has come, so that there is something to show for it. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 
 /** Why a payment is refused, in the words of the x402 specification: clients act on them. */
 const X402_REASONS = [

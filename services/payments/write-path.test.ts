@@ -1,5 +1,5 @@
-import { BASE } from '../../contracts/chain.ts'
-import type { RecordedEvent } from '../../contracts/event.ts'
+import { BASE } from '../../contracts/domain/chain.ts'
+import type { RecordedEvent } from '../../contracts/infra/event.ts'
 import { paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
 import type { FaultyWorld } from '../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../log/event-store.ts'

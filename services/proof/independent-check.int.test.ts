@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { NewEvent } from '../../contracts/event.ts'
-import { OutcomeLabelled } from '../../contracts/event-catalogue.ts'
+import { OutcomeLabelled } from '../../contracts/events/event-catalogue.ts'
+import type { NewEvent } from '../../contracts/infra/event.ts'
 import { nextId, openMadeUpLog } from './testing/made-up-log.fixture.ts'
 
 /** Debian's golang-go and golang-golang-x-mod-dev. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { Hash } from './tree/merkle.ts'
 
 /** The type of Ed25519 in C2SP signed-note, in front of a public key. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type JsonObject, jsonFault } from '../../contracts/json.ts'
+import { type JsonObject, jsonFault } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { faultyError, openCheckpoint, type Verifier } from './note.ts'
 import { type Content, ENTRY_TYPES, encodeEntry, entryOf } from './tree/entry.ts'

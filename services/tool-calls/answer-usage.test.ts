@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
-import { usageAnswerSchema } from '../../contracts/usage.ts'
+import { usageAnswerSchema } from '../../contracts/answers/account.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { debits, type Projection, rowsInMemory } from '../../projections/index.ts'
 import type { Identity, UsageSource } from '../accounts/index.ts'
 import { aDebit, aWorld, NOON, PAYER, type World } from '../accounts/quota/testing/ledger.fixture.ts'

@@ -1,4 +1,4 @@
-import type { UsageAnswer } from '../../contracts/usage.ts'
+import type { UsageAnswer } from '../../contracts/answers/account.ts'
 import { type Identify, type UsageQuery, type UsageReportOptions, usageReport } from '../accounts/index.ts'
 import { requireKey } from './caller-identity.ts'
 

@@ -1,8 +1,8 @@
-import { assert } from '../../contracts/assert.ts'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { JsonText, textOf } from '../../contracts/json-text.ts'
-import type { ServiceBlock } from '../../contracts/service-block.ts'
+import type { ServiceBlock } from '../../contracts/answers/service-block.ts'
+import { assert } from '../../contracts/errors/assert.ts'
+import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import { JsonText, textOf } from '../../contracts/infra/json.ts'
 import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import {
   type Debit,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { requireKey, requireVerified } from './caller-identity.ts'
 
 const refusedWith = (cause: unknown) => () =>

@@ -1,7 +1,7 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { Origin } from '../../contracts/event.ts'
-import type { Tier } from '../../contracts/plans.ts'
-import type { ServiceBlock } from '../../contracts/service-block.ts'
+import type { ServiceBlock } from '../../contracts/answers/service-block.ts'
+import type { Tier } from '../../contracts/domain/plans.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { Origin } from '../../contracts/infra/event.ts'
 import type { Identity } from '../accounts/index.ts'
 
 /** A caller whose key applies, or who sent none. */

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
+import { CHATS_PER_WINDOW } from '../../contracts/answers/knowledge.ts'
+import { decodeEvent } from '../../contracts/events/event-catalogue.ts'
 import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 
 /** How often the server is killed under load; more for a longer look: `CHAT_KILLS=50`. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { ServiceError } from '../../contracts/errors.ts'
-import { canonicalJson, type Json, jsonFault } from '../../contracts/json.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import { canonicalJson, type Json, jsonFault } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
 const VISIBLE_ASCII = new RegExp(`^[!-~]{1,${LIMITS.idempotencyKeyCharacters}}$`)

@@ -1,10 +1,10 @@
-import { atAddress } from '../../contracts/documented-address.ts'
-import { ServiceError } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { ChatAnswer, SearchAnswer } from '../../contracts/knowledge-answers.ts'
+import type { ChatAnswer, SearchAnswer } from '../../contracts/answers/knowledge.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
+import type { Channel } from '../../contracts/events/quota-events.ts'
+import { atAddress } from '../../contracts/infra/documented-address.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Channel } from '../../contracts/quota-events.ts'
-import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
+import type { ChatRequest } from '../../contracts/tools/knowledge-tools.ts'
 import type { Identify } from '../accounts/index.ts'
 import {
   type ChatLedger,

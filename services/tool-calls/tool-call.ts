@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../contracts/json.ts'
-import type { JsonText } from '../../contracts/json-text.ts'
-import type { Channel } from '../../contracts/quota-events.ts'
-import type { ServiceBlock } from '../../contracts/service-block.ts'
+import type { ServiceBlock } from '../../contracts/answers/service-block.ts'
+import type { Channel } from '../../contracts/events/quota-events.ts'
+import type { JsonObject, JsonText } from '../../contracts/infra/json.ts'
 
 /** A tool call as a channel hands it over. */
 export interface ToolCall {

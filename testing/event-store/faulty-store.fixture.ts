@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
 import type { Clock } from '../../services/runtime/async/clock.ts'
 import { openMemoryStore } from '../memory-store/memory-store.ts'

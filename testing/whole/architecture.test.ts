@@ -44,7 +44,7 @@ describe('imports', () => {
     for (const file of pure) {
       const text = readFileSync(join(ROOT, file), 'utf8')
       const packages = importsOf(text).filter((specifier) => !specifier.startsWith('.'))
-      const own = file === 'contracts/did-you-mean.ts' ? ['fastest-levenshtein'] : []
+      const own = file === 'contracts/infra/input-faults.ts' ? ['fastest-levenshtein'] : []
       expect([file, packages.filter((name) => name !== 'zod')]).toEqual([file, own])
       expect(text, file).not.toMatch(/\bDate\.now\(|\bnew Date\(\)|Math\.random\(|\bprocess\.|\bfetch\(/)
     }

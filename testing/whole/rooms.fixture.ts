@@ -58,7 +58,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/pages/',
     'services/composition/server.ts',
   ],
-  'fastest-levenshtein': ['contracts/did-you-mean.ts'],
+  'fastest-levenshtein': ['contracts/infra/input-faults.ts'],
   'hyparquet-writer': ['services/analyst/formats/'],
   aws4fetch: ['services/log/backup/'],
   ioredis: ['services/runtime/cache/'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { LeaseHolder } from '../../contracts/lease-events.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
+import type { LeaseHolder } from '../../contracts/events/lease-events.ts'
 import { shardOf } from '../../services/webhooks/dispatch/dispatcher.ts'
 import { failoverTable, recovered } from './failover-times.ts'
 

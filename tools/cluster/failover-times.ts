@@ -1,4 +1,4 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
 import { shardOf } from '../../services/webhooks/dispatch/dispatcher.ts'
 import { dueOf } from './audit.ts'
 import type { Records } from './records.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { reasonOf } from '../../contracts/errors.ts'
+import { reasonOf } from '../../contracts/errors/errors.ts'
 import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
 import { answerHelp } from '../../testing/answer-help.ts'
 import { readLog } from './audit.ts'

@@ -1,4 +1,4 @@
-import type { DeliveryCursor } from '../../contracts/delivery-events.ts'
+import type { DeliveryCursor } from '../../contracts/events/delivery-events.ts'
 
 /** A call as its caller saw it. */
 export interface CallSeen {

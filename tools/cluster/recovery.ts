@@ -1,4 +1,4 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
 import type { Records } from './records.ts'
 
 /** A fault and the time in which it shows: up to the beginning of the next one. Unix milliseconds. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { reasonOf } from '../../contracts/errors.ts'
+import { reasonOf } from '../../contracts/errors/errors.ts'
 import { answerHelp } from '../../testing/answer-help.ts'
 import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
 import type { ClusterRun } from './cluster.ts'

@@ -1,4 +1,4 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../contracts/events/event-catalogue.ts'
 import type { Records } from './records.ts'
 import type { Stretch } from './recovery.ts'
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import { createSeededRandom } from '../../services/http/testing/seeded-random.ts'
 import { CORPUS, corpusLine, corpusOf } from './corpus.ts'
 import { faultOf, nextInput, shrunk } from './fuzz.ts'

@@ -1,5 +1,5 @@
-import { isServiceError } from '../../contracts/errors.ts'
-import { OAuthError } from '../../contracts/oauth.ts'
+import { OAuthError } from '../../contracts/domain/oauth.ts'
+import { isServiceError } from '../../contracts/errors/errors.ts'
 
 /** Something that reads what others wrote. */
 export interface Target {

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS } from '../../contracts/domain/timeframes.ts'
 import { ENDED, type Samples } from './samples.ts'
 import { blockMean, type Measure } from './statistics.ts'
 

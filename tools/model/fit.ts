@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, TIMEFRAMES, type Timeframe } from '../../contracts/domain/timeframes.ts'
 import { barVariance, seasonOf } from '../../services/engine/model/range-forecast.ts'
 import type { VerdictModel } from '../../services/engine/model/verdict-model.ts'
 import { BAR_NUMBERS, type CandleFile, historiesOf } from './histories.ts'

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { isTimeframe, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { isTimeframe, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 
 /** Coins and venues that the model was fitted and measured on. */
 export const COINS: readonly string[] =

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { CALLING_TIMEFRAMES } from '../../contracts/calling-timeframes.ts'
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { CALLING_TIMEFRAMES, TIMEFRAMES, type Timeframe } from '../../contracts/domain/timeframes.ts'
 import { loadModel } from '../../services/engine/index.ts'
 import { callsApart, recordOf } from './call-record.ts'
 import { addSamples, emptySamples, simulatedSamples } from './command.ts'

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
+import { HOUR_MS, MINUTE_MS } from '../../contracts/domain/timeframes.ts'
 import { createSimulatedBars } from '../../services/market/simulated/simulated-bars.ts'
 import { DEFAULT_SIMULATED_COINS } from '../../services/market/simulated/simulated-coins.ts'
 import { BAR_NUMBERS, type CandleFile } from './histories.ts'

@@ -1,4 +1,4 @@
-import { studentQuantile95 } from '../../contracts/student-interval.ts'
+import { studentQuantile95 } from '../../contracts/domain/statistics.ts'
 
 /** A measured number with its 95 % interval. */
 export interface Measure {

@@ -1,4 +1,4 @@
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/domain/timeframes.ts'
 import type { VerdictModel } from '../../services/engine/model/verdict-model.ts'
 import { type CallRecord, callsApart, isDecided, overRandomSides, recordOf } from './call-record.ts'
 import { fitRanges, moveOf, scaleOf } from './fit.ts'

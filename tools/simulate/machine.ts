@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { HIGHEST_CONFIDENCE } from '../../contracts/calling-timeframes.ts'
-import type { Candle } from '../../contracts/candle.ts'
-import { BASE } from '../../contracts/chain.ts'
-import { EXCHANGES } from '../../contracts/exchanges.ts'
+import type { Candle } from '../../contracts/domain/candle.ts'
+import { BASE } from '../../contracts/domain/chain.ts'
+import { EXCHANGES } from '../../contracts/domain/series.ts'
+import { HIGHEST_CONFIDENCE } from '../../contracts/domain/timeframes.ts'
 import { PROJECTIONS } from '../../projections/index.ts'
 import {
   type Accounts,

@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../contracts/errors.ts'
+import type { ServiceError } from '../../contracts/errors/errors.ts'
 import type { Random } from '../cluster/random.ts'
 import type { SimulatedTime } from './time.ts'
 

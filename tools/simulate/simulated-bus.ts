@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { Bus } from '../../services/runtime/bus/bus.ts'
 import type { Cache } from '../../services/runtime/cache/cache.ts'
 import type { Random } from '../cluster/random.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { BASE } from '../../contracts/chain.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { BASE } from '../../contracts/domain/chain.ts'
+import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { AuthorizationKey, AuthorizationOutcome, Chain } from '../../services/payments/chain/chain.ts'
 import type {
   Facilitator,

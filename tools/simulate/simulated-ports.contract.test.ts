@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../contracts/errors.ts'
+import type { ServiceError } from '../../contracts/errors/errors.ts'
 import { describeEventStoreContract } from '../../services/log/event-store.contract.ts'
 import { describeBusContract } from '../../services/runtime/bus/bus.contract.ts'
 import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'

@@ -1,6 +1,6 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
-import { type Position, START } from '../../contracts/position.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../contracts/infra/event.ts'
+import { type Position, START } from '../../contracts/infra/position.ts'
 import type {
   AppendResult,
   EventFilter,

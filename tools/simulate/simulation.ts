@@ -1,4 +1,4 @@
-import type { Series } from '../../contracts/series.ts'
+import type { Series } from '../../contracts/domain/series.ts'
 import { openRecovery } from '../../services/payments/index.ts'
 import {
   anAuthorization,

@@ -1,4 +1,4 @@
-import { isServiceError } from '../../contracts/errors.ts'
+import { isServiceError } from '../../contracts/errors/errors.ts'
 import type { PaidCall } from '../../services/tool-calls/index.ts'
 import type { Random } from '../cluster/random.ts'
 import type { CallSeen } from '../cluster/records.ts'

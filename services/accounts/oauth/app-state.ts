@@ -1,6 +1,6 @@
-import type { FactOf } from '../../../contracts/event-catalogue.ts'
-import type { Scope } from '../../../contracts/oauth.ts'
-import * as oauthEvents from '../../../contracts/oauth-events.ts'
+import type { Scope } from '../../../contracts/domain/oauth.ts'
+import type { FactOf } from '../../../contracts/events/event-catalogue.ts'
+import * as oauthEvents from '../../../contracts/events/oauth-events.ts'
 
 /** The events of an account's programs. */
 export type AppFact = FactOf<keyof typeof oauthEvents>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type AccountFact, evolve, initialState } from '../account-state.ts'
 import { type AppCommand, decideAny } from './decide-apps.ts'

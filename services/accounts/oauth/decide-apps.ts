@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AccountFact, AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'

@@ -1,5 +1,5 @@
+import { OAuthError, SCOPES, type Scope } from '../../../contracts/domain/oauth.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { OAuthError, SCOPES, type Scope } from '../../../contracts/oauth.ts'
 import type { Client } from './client-documents.ts'
 import { isRegistered, redirectFault } from './redirects.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { isServiceError } from '../../../contracts/errors.ts'
+import type { Scope } from '../../../contracts/domain/oauth.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Scope } from '../../../contracts/oauth.ts'
 import { seal, unseal } from '../../runtime/secrets/seal.ts'
 import type { Client } from './client-documents.ts'
 

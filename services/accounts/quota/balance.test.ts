@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PLAN_LIMITS, TIERS, type Tier } from '../../../contracts/plans.ts'
+import { PLAN_LIMITS, TIERS, type Tier } from '../../../contracts/domain/plans.ts'
 import { type Balance, decideDebit, UNUSED } from './balance.ts'
 
 const day = (number: number): string => new Date(Date.UTC(2026, 10, 1 + number)).toISOString().slice(0, 10)

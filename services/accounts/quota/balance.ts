@@ -1,9 +1,9 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { Revision } from '../../../contracts/event.ts'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { isoDay } from '../../../contracts/iso-time.ts'
-import { PLAN_LIMITS, type QuotaWindow, type Tier } from '../../../contracts/plans.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { isoDay } from '../../../contracts/domain/iso-time.ts'
+import { PLAN_LIMITS, type QuotaWindow, type Tier } from '../../../contracts/domain/plans.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import type { Revision } from '../../../contracts/infra/event.ts'
 
 /**
  * The window of a caller without a paid plan: the UTC calendar month of an instant.

@@ -1,6 +1,6 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
+import { decodeEventOf } from '../../../contracts/events/event-catalogue.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/infra/event.ts'
 import {
   type AppendOutcome,
   appendWithRetry,

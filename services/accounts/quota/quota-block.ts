@@ -1,9 +1,9 @@
-import { formatUsdc } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import { PLAN_DAYS, PLAN_LIMITS, TIERS } from '../../../contracts/plans.ts'
-import { PRICES } from '../../../contracts/prices.ts'
-import type { QuotaBlock } from '../../../contracts/service-block.ts'
+import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
+import { formatUsdc } from '../../../contracts/domain/chain.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { PLAN_DAYS, PLAN_LIMITS, TIERS } from '../../../contracts/domain/plans.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { PRICES } from '../../../contracts/tools/prices.ts'
 import { type Balance, dayEnd, dayOf, onDay, type Payer } from './balance.ts'
 
 /** The quota in an answer. @param at Unix milliseconds */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { freeWindow } from './balance.ts'
 import { aDebit, aWorld, NOON, PAYER, type World } from './testing/ledger.fixture.ts'

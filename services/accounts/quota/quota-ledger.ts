@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { quotaStream } from '../../../contracts/events/streams.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { quotaStream } from '../../../contracts/streams.ts'
 import type { LogUse } from '../../log/append-with-retry.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'

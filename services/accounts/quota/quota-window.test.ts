@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quotaWindowSchema } from '../../../contracts/plans.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { quotaWindowSchema } from '../../../contracts/domain/plans.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { dayEnd, dayOf, freeWindow, planWindow } from './balance.ts'
 
 const instants = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2100, 0) })

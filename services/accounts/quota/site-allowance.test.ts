@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'

@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { comparePositions, later, type Position, START } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
 import { type DebitPlace, debitKey, debits } from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'

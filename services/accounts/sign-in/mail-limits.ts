@@ -1,6 +1,6 @@
-import { isServiceError } from '../../../contracts/errors.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Cache, Count } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'

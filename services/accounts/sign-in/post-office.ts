@@ -1,4 +1,4 @@
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type Mail, MailError, type Mailer } from '../mail/mailer.ts'

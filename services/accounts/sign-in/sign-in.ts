@@ -1,8 +1,8 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Origin } from '../../../contracts/event.ts'
+import type { Subject } from '../../../contracts/domain/owner-accounts.ts'
+import type { Tier } from '../../../contracts/domain/plans.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Origin } from '../../../contracts/infra/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Subject } from '../../../contracts/owner-accounts.ts'
-import type { Tier } from '../../../contracts/plans.ts'
 import {
   type AccountDeps,
   accountIdOf,

@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import type { Json, JsonObject } from '../../../contracts/json.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
+import type { Json, JsonObject } from '../../../contracts/infra/json.ts'
 import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows held in memory at a time, 3 MB of them: encoding a group keeps everybody else waiting for 40 ms. */

@@ -1,5 +1,5 @@
 import { createGzip, zstdCompressSync } from 'node:zlib'
-import { SEALED_SCHEMA } from '../../../contracts/sealed-manifest.ts'
+import { SEALED_SCHEMA } from '../../../contracts/answers/sealed.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
 import { SEALED_COLUMNS, type SealedRow } from './sealed-columns.ts'

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../../contracts/json.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
+import type { Json, JsonObject } from '../../../contracts/infra/json.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Characters gathered before they are handed on: a write per row would cost more than the row. */

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import type { Position } from '../../../contracts/position.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
-import { verdictRow } from '../../../contracts/verdict-row.ts'
+import { verdictRow } from '../../../contracts/answers/verdict-row.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 import { type Column, column, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** A verdict with its outcome, by the names of the columns. */

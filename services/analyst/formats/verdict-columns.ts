@@ -1,4 +1,4 @@
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
 
 /** How the values of a column are written where a format has types. */
 export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'boolean' | 'json'

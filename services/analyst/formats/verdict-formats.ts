@@ -1,4 +1,4 @@
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
 import { encodeCsv, encodeNdjson } from './encode-text.ts'
 
 export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet'] as const

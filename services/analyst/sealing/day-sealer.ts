@@ -11,24 +11,24 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Revision } from '../../../contracts/event.ts'
-import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { isoDay } from '../../../contracts/iso-time.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { DaySealed } from '../../../contracts/proof-events.ts'
 import {
   SEALED_SCHEMA,
   type SealedDays,
   type SealedFileName,
   type SealedManifest,
   sealedManifestSchema,
-} from '../../../contracts/sealed-manifest.ts'
-import { sealedStream } from '../../../contracts/streams.ts'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+} from '../../../contracts/answers/sealed.ts'
+import { isoDay } from '../../../contracts/domain/iso-time.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { decodeEvent, type MarketKind } from '../../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../../contracts/events/event-definition.ts'
+import { DaySealed } from '../../../contracts/events/proof-events.ts'
+import { sealedStream } from '../../../contracts/events/streams.ts'
+import type { Revision } from '../../../contracts/infra/event.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import {
   SEALED_DAY_PREFIX,
   type SealedDay,

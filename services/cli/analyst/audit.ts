@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { countText, grouped } from '../../../contracts/share-text.ts'
+import { countText, grouped } from '../../../contracts/domain/statistics.ts'
+import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   type AuditReport,
   type AuditState,

@@ -1,9 +1,9 @@
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { isoDay } from '../../../contracts/iso-time.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { TrackRecordRow } from '../../../contracts/answers/track-record.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
+import { isoDay } from '../../../contracts/domain/iso-time.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   rowsInMemory,
   scoreOutcome,

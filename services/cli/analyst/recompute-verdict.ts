@@ -1,8 +1,8 @@
-import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import type { BarsAnswer } from '../../../contracts/answers/bars.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../../contracts/infra/json.ts'
 import { loadModel, SeriesEngine } from '../../engine/index.ts'
 
 /** Fields of a verdict that follow from its place in the log, and not from bars. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   FORMATS,
   formatOfFile,

@@ -1,9 +1,9 @@
-import type { BarBatch } from '../../../contracts/feed.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
-import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
-import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
+import { type VerdictRow, verdictRow } from '../../../contracts/answers/verdict-row.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { type Verdict, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
 import {
   createRace,
   type OpenSeries,

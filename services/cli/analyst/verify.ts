@@ -1,10 +1,14 @@
 import { z } from 'zod'
-import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { canonicalJson } from '../../../contracts/json.ts'
-import { outcomeSchema } from '../../../contracts/outcome.ts'
-import { likelierBarrier, verdictSchema } from '../../../contracts/verdict.ts'
-import { type ProofEvent, type Verification, verificationSchema } from '../../../contracts/verification.ts'
+import { barsAnswerSchema } from '../../../contracts/answers/bars.ts'
+import {
+  type ProofEvent,
+  type Verification,
+  verificationSchema,
+} from '../../../contracts/answers/verification.ts'
+import { outcomeSchema } from '../../../contracts/domain/outcome.ts'
+import { likelierBarrier, verdictSchema } from '../../../contracts/domain/verdict.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { canonicalJson } from '../../../contracts/infra/json.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { checkProof, type Verifier } from '../../proof/index.ts'
 import { barPages } from '../kit/bar-pages.ts'

@@ -1,7 +1,7 @@
-import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { BarsAnswer } from '../../../contracts/answers/bars.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Bars of one series: nine years of minutes. */
 const MOST_BARS = 5_000_000

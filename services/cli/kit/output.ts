@@ -2,11 +2,11 @@ import { createWriteStream, existsSync, realpathSync, statSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { CommandContext } from './command.ts'
 
-export { grouped } from '../../../contracts/share-text.ts'
+export { grouped } from '../../../contracts/domain/statistics.ts'
 
 /** C0 but line ends and tabs, DEL, C1, and the marks that turn the direction of letters around. */
 const HIDDEN = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu

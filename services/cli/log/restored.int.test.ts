@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseAbiItem } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
 import { type RunningService, startService } from '../../composition/start-service.ts'
 import {
   type ServedFacilitator,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { addWrappingKey, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { type Command, defineCommand } from '../kit/command.ts'

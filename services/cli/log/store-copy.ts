@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { copyToEventStoreDb } from '../../log/copy/copy-to-eventstoredb.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { type Command, defineCommand } from '../kit/command.ts'

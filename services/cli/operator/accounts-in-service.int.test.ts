@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
+import type { AccountAnswer, SignInAnswer } from '../../../contracts/answers/account.ts'
 import { type OwnService, startOwnService } from '../../composition/own-service.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 

@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import { requirePaymentChain } from '../../../contracts/chain.ts'
+import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
+import { requirePaymentChain } from '../../../contracts/domain/chain.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import {
   ERRORS,
   type ErrorDefinition,
   isServiceError,
   reasonOf,
   ServiceError,
-} from '../../../contracts/errors.ts'
-import { START } from '../../../contracts/position.ts'
-import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { operatorSubscriptionsSchema } from '../../../contracts/webhook-answers.ts'
+} from '../../../contracts/errors/errors.ts'
+import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/newest-backup.ts'

@@ -1,13 +1,17 @@
-import type { Candle } from '../../../contracts/candle.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
-import { type EventType, eventOf, type FactOf } from '../../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../../../contracts/streams.ts'
-import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { barsMissed, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import type { Exchange, Series } from '../../../contracts/domain/series.ts'
+import { lastBarClose, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
+import { barsMissed, isLate, type Verdict, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
+import { type EventType, eventOf, type FactOf } from '../../../contracts/events/event-catalogue.ts'
+import {
+  modelStream,
+  monitoredStream,
+  outcomeStream,
+  verdictStream,
+} from '../../../contracts/events/streams.ts'
+import type { NewEvent } from '../../../contracts/infra/event.ts'
 import { NOW, nextId } from '../../proof/testing/made-up-log.fixture.ts'
 import { auditTools } from '../analyst/audit-tools.ts'
 

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../contracts/errors.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import type { Component } from '../../http/routes/health.ts'
 import type { StoreHealth } from '../../log/event-store.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'

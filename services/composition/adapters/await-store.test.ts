@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { awaitStore } from './await-store.ts'
 
 /** A store that answers at a time of a clock that only sleeping moves. */

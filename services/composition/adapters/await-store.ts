@@ -1,4 +1,4 @@
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Start } from '../shutdown.ts'

@@ -1,5 +1,5 @@
-import { nearestName } from '../../../contracts/did-you-mean.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { nearestName } from '../../../contracts/infra/input-faults.ts'
 import { seedOfStore } from '../../log/store-identity.ts'
 import {
   createRecordedFeed,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/log-end.ts'

@@ -3,7 +3,7 @@ import { lstatSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { createOwnerServer } from '../../http/operator.ts'
 import { closeInTime } from '../serve.ts'
 

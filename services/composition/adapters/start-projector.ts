@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { PROJECTIONS, type Projection } from '../../../projections/index.ts'
 import { type Projector, startProjector as startReadModels } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'

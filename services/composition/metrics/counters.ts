@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import type { AppendDone } from '../../log/time-appends.ts'
 import type { DispatchMetrics } from '../../webhooks/index.ts'
 

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
-import { brokenInvariants } from '../../../contracts/assert.ts'
+import { brokenInvariants } from '../../../contracts/errors/assert.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import type { PaymentTotals, Settler } from '../../payments/index.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { Exchange, Series } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { countMonitored } from './monitored-series.ts'
 
 const NOW = Date.UTC(2026, 0, 1)

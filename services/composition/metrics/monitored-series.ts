@@ -1,7 +1,6 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Exchange, Series } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import type { BoardEntry } from '../../engine/index.ts'
 
 /** The states of the monitored series of a venue; they add up to `monitored`. */

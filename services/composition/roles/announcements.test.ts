@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { CALLING_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { CALLING_TIMEFRAMES, TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { bannerLines } from './announcements.ts'
 

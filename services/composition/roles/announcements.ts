@@ -1,8 +1,8 @@
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import { grouped } from '../../../contracts/domain/statistics.ts'
+import type { Call } from '../../../contracts/domain/verdict.ts'
+import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { grouped } from '../../../contracts/share-text.ts'
 import { WHERE_CALLS_ARE_MADE } from '../../../contracts/tools/tool-catalogue.ts'
-import type { Call } from '../../../contracts/verdict.ts'
 import type { EngineRun } from '../../engine/index.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 

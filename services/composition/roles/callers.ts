@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { debits } from '../../../projections/index.ts'
 import {

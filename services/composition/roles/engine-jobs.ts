@@ -1,4 +1,4 @@
-import { seriesName } from '../../../contracts/series.ts'
+import { seriesName } from '../../../contracts/domain/series.ts'
 import { labelUnfollowed } from '../../engine/index.ts'
 import type { EngineDeps, EngineParts } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'

@@ -1,8 +1,7 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
-import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { EXCHANGES, type Exchange, seriesName } from '../../../contracts/domain/series.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { seriesName } from '../../../contracts/series.ts'
 import {
   createAnnouncer,
   createBoard,

@@ -1,8 +1,8 @@
-import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   type Board,
   createFollower,

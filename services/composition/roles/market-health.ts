@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
 import type { Component } from '../../http/routes/health.ts'
 import type { MarketFeed } from '../../market/index.ts'
 import type { MonitoredCounts } from '../metrics/monitored-series.ts'

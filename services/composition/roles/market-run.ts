@@ -1,6 +1,6 @@
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { barOpenAt, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { MarketFeed } from '../../market/index.ts'
 import type { EngineDeps } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseSeriesName, type Series } from '../../../contracts/series.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { parseSeriesName, type Series } from '../../../contracts/domain/series.ts'
+import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import type { LatestVerdict } from '../../../projections/index.ts'
 import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
 

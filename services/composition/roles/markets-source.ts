@@ -1,5 +1,5 @@
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
 import type { SharedParts } from '../shared-parts.ts'

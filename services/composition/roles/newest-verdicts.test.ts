@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import { createMarketNow } from './newest-verdicts.ts'
 
 test('market time of a recorded market reads the board once, and is never before the newest bar of a former run', () => {

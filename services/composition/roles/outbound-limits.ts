@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { createAttemptLimiter } from '../../accounts/index.ts'
 import type { Cache } from '../../runtime/cache/cache.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'

@@ -1,7 +1,7 @@
-import { type PaymentChain, requirePaymentChain } from '../../../contracts/chain.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
+import { type PaymentChain, requirePaymentChain } from '../../../contracts/domain/chain.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { type Component, optionalComponent } from '../../http/routes/health.ts'
 import {
   cdpAuthorize,

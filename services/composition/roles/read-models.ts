@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   createBoard,

@@ -1,4 +1,4 @@
-import { seriesName } from '../../../contracts/series.ts'
+import { seriesName } from '../../../contracts/domain/series.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import { createRemoteToolHandler, type NewestVerdicts, recordedUniverse } from '../../engine/index.ts'
 import { type Component, optionalComponent } from '../../http/routes/health.ts'

@@ -1,5 +1,5 @@
-import { CALLING_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { CALLING_TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { SPEECH_PREFIX, type SpeechRow, speech, speechKey, withdrawalAt } from '../../../projections/index.ts'
 import { loadModel, modelFile, withdrawalReason } from '../../engine/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'

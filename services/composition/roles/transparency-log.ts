@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { assert } from '../../../contracts/assert.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import {
   type CheckpointRow,
   logCheckpoints,

@@ -1,6 +1,5 @@
-import { HIGHEST_CONFIDENCE } from '../../../contracts/calling-timeframes.ts'
-import { reasonOf } from '../../../contracts/errors.ts'
-import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import { HIGHEST_CONFIDENCE, TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
 import type { Component } from '../../http/routes/health.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FundingRate } from '../../../contracts/funding.ts'
+import type { FundingRate } from '../../../contracts/domain/candle.ts'
 import { newestFunding } from './compare-venues.ts'
 import { createFundingRates } from './funding-rates.ts'
 

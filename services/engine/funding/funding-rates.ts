@@ -1,8 +1,6 @@
-import { assetOf } from '../../../contracts/asset.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
-import type { FundingUpdate } from '../../../contracts/feed.ts'
-import { type Coin, marketName } from '../../../contracts/series.ts'
+import type { FundingUpdate } from '../../../contracts/domain/feed.ts'
+import { assetOf, type Coin, EXCHANGES, type Exchange, marketName } from '../../../contracts/domain/series.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { type LatestPrices, MOST_MARKETS } from './latest-prices.ts'
 import { MarketFunding } from './market-funding.ts'
 

@@ -1,9 +1,7 @@
-import { assetOf } from '../../../contracts/asset.ts'
-import { EXCHANGES } from '../../../contracts/exchanges.ts'
-import type { ClosedBar } from '../../../contracts/feed.ts'
+import type { ClosedBar } from '../../../contracts/domain/feed.ts'
+import { assetOf, EXCHANGES, type Market, marketName } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Market, marketName } from '../../../contracts/series.ts'
-import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 
 /** More coins than all venues rank would be a fault of the feed. */
 export const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins

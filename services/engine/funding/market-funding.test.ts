@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { FundingRate } from '../../../contracts/funding.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { FundingRate } from '../../../contracts/domain/candle.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { MarketFunding } from './market-funding.ts'
 
 const market = { exchange: 'BINANCE', coin: 'BTC' } as const

@@ -1,8 +1,8 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type FundingRate, fundingRateSchema } from '../../../contracts/funding.ts'
-import { partitionPoint } from '../../../contracts/partition-point.ts'
-import { type Market, marketName } from '../../../contracts/series.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { type FundingRate, fundingRateSchema } from '../../../contracts/domain/candle.ts'
+import { type Market, marketName } from '../../../contracts/domain/series.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { partitionPoint } from '../../../contracts/infra/partition-point.ts'
 
 /** Settlements kept per day, at most: an hour is the shortest interval of any venue. */
 const MOST_PER_DAY = 24

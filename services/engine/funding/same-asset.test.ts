@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { NOW, only, paying, priced, START, scan } from './testing/scan-planted.ts'
 
 const MIDNIGHT = NOW - HOUR_MS / 2

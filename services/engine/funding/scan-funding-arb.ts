@@ -1,7 +1,7 @@
-import { assetOf } from '../../../contracts/asset.ts'
-import { annualisedFunding } from '../../../contracts/funding.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { annualisedFunding } from '../../../contracts/domain/candle.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { assetOf } from '../../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import type {
   FundingLeg,
   FundingOpportunity,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { DAYS, NOW, paying, START, scan } from './testing/scan-planted.ts'
 
 describe('an answer', () => {

@@ -1,5 +1,5 @@
-import { marketName } from '../../../contracts/series.ts'
-import { countText, listText } from '../../../contracts/share-text.ts'
+import { marketName } from '../../../contracts/domain/series.ts'
+import { countText, listText } from '../../../contracts/domain/statistics.ts'
 import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
 import {
   type Candidate,

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { type RunningService, startService } from '../../composition/start-service.ts'
 import { candleText, hourLines, textOf, writeFolder } from '../../market/testing/data-folder.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'

@@ -1,6 +1,12 @@
-import type { Candle } from '../../../contracts/candle.ts'
-import { DAY_MS, HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { type Forecast, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import {
+  DAY_MS,
+  HOUR_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/domain/timeframes.ts'
+import { type Forecast, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
 
 const HOURS_PER_WEEK = 168
 const WEEK_MS = 7 * DAY_MS

@@ -4,10 +4,10 @@ import {
   CALLING_AUC,
   CALLING_TIMEFRAMES,
   HIGHEST_CONFIDENCE,
+  TIMEFRAMES,
   UNCONFIRMED_TIMEFRAMES,
-} from '../../../contracts/calling-timeframes.ts'
-import { isServiceError } from '../../../contracts/errors.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+} from '../../../contracts/domain/timeframes.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { createModel, loadModel, modelFile } from './verdict-model.ts'
 
 const data = JSON.parse(readFileSync(new URL('./barrier-6.json', import.meta.url), 'utf8')) as {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { ModelFile } from '../../../contracts/proof-events.ts'
-import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { ModelFile } from '../../../contracts/events/proof-events.ts'
 import { type RangeModel, rangeModelOf } from './range-forecast.ts'
 import { BUY_ENTRY, BUY_EXIT } from './thresholds.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Series } from '../../../contracts/series.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import { sleep } from '../../runtime/async/sleep.ts'

@@ -1,9 +1,9 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { Candle } from '../../../contracts/candle.ts'
-import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
-import { fundingFault } from '../../../contracts/funding.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import { fundingFault } from '../../../contracts/domain/candle.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/domain/feed.ts'
+import { type Market, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Market, type Series, seriesName } from '../../../contracts/series.ts'
 import {
   type BarFault,
   BarRefused,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Series } from '../../../contracts/series.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createFollower, type FollowerOptions } from './keep-following.ts'
 import { NOTHING_RUN } from './run-engine.ts'
 

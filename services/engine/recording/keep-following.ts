@@ -1,5 +1,5 @@
-import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { isServiceError, type ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type EngineRun, NOTHING_RUN, seriesError, together } from './run-engine.ts'
 

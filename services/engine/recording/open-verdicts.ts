@@ -1,9 +1,9 @@
-import type { Revision } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/events/streams.ts'
+import type { Revision } from '../../../contracts/infra/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 
 const FEW_OPEN = 32

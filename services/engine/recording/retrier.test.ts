@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createRetrier } from './append-once.ts'
 
 test('tells when trouble begins and reminds of it while it lasts, not at every try', async () => {

@@ -1,5 +1,5 @@
-import { verdictStream } from '../../../contracts/streams.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
+import { verdictStream } from '../../../contracts/events/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { describeWritePath } from '../../log/write-path.contract.ts'
 import { aDraft, recordingOver } from '../testing/recording.fixture.ts'

@@ -1,4 +1,4 @@
-import type { Factor } from '../../../contracts/verdict.ts'
+import type { Factor } from '../../../contracts/domain/verdict.ts'
 import type { VerdictModelData } from '../model/verdict-model.ts'
 
 /** The two inputs of the direction, both in ATR50; null while they cannot be measured. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Candle } from '../../../contracts/candle.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 import { readCandles, readNumbers } from '../testing/read-candles.ts'
 import { Adx, emaWeight, Rsi, SeededAverage, wilderWeight } from './indicators.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Candle } from '../../../contracts/candle.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 
 const HASH_BYTES = 32
 /** Open time, open, high, low, close and volume. */

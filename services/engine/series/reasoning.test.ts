@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Factor, Forecast } from '../../../contracts/verdict.ts'
+import type { Factor, Forecast } from '../../../contracts/domain/verdict.ts'
 import { loadModel } from '../model/verdict-model.ts'
 import { type Explained, reasoningFor } from './reasoning.ts'
 

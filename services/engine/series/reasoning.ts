@@ -1,4 +1,9 @@
-import { type Factor, type Forecast, likelierBarrier, type Verdict } from '../../../contracts/verdict.ts'
+import {
+  type Factor,
+  type Forecast,
+  likelierBarrier,
+  type Verdict,
+} from '../../../contracts/domain/verdict.ts'
 import { BUY_ENTRY } from '../model/thresholds.ts'
 import type { TimeframeSkill } from '../model/verdict-model.ts'
 import type { FEATURE_NAMES } from './features.ts'

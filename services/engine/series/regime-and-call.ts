@@ -1,5 +1,4 @@
-import type { Regime } from '../../../contracts/regime.ts'
-import type { Call } from '../../../contracts/verdict.ts'
+import type { Call, Regime } from '../../../contracts/domain/verdict.ts'
 import { BUY_ENTRY, BUY_EXIT, SELL_ENTRY, SELL_EXIT } from '../model/thresholds.ts'
 
 /** A trend begins at this distance between EMA9 and EMA21, in ATR50. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import type { Candle } from '../../../contracts/candle.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 
 /** Rows of numbers of a gzipped CSV file with a header; an empty cell is NaN. */
 export function readNumbers(file: string): number[][] {

@@ -1,8 +1,8 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
 import type { BoardEntry } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
 

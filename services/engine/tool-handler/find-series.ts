@@ -1,12 +1,18 @@
-import { assetOf } from '../../../contracts/asset.ts'
-import { coinOfName } from '../../../contracts/common-names.ts'
-import { didYouMean, nearestName } from '../../../contracts/did-you-mean.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { coinOfName } from '../../../contracts/domain/common-names.ts'
+import type { Universe } from '../../../contracts/domain/series.ts'
+import {
+  assetOf,
+  type Coin,
+  type Exchange,
+  isExchange,
+  type Market,
+  marketName,
+  type Series,
+} from '../../../contracts/domain/series.ts'
+import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { didYouMean, nearestName } from '../../../contracts/infra/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Coin, type Market, marketName, type Series } from '../../../contracts/series.ts'
-import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
 /** Suffixes that venues append to a coin's symbol: quote currency and kind of contract. */

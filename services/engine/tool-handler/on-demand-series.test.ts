@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Series } from '../../../contracts/series.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
 import { createBoard } from '../board.ts'
 import { OnDemandSeries } from './on-demand-series.ts'
 

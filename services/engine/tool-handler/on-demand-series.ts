@@ -1,6 +1,6 @@
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Board, BoardEntry } from '../board.ts'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { rankUniverse, type UniverseEntry } from '../../../contracts/domain/series.ts'
+import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
+import { CALLS, type Forecast } from '../../../contracts/domain/verdict.ts'
 import { RANKINGS } from '../../../contracts/tools/scan-trade-calls.ts'
-import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { CALLS, type Forecast } from '../../../contracts/verdict.ts'
 import { rankCalls, scannedCoins } from './rank-calls.ts'
 
 const rows = fc.uniqueArray(

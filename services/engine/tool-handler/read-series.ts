@@ -1,8 +1,7 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import { isExchange } from '../../../contracts/exchanges.ts'
+import { isExchange, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Board, BoardEntry } from '../board.ts'
 import {
   type Freshness,

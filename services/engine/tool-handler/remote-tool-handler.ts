@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type ErrorCode, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import { type ErrorCode, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type ToolName, type ToolResponse, toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { rankUniverse, type UniverseEntry } from '../../../contracts/domain/series.ts'
+import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { scanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
-import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import {
   BAR_CLOSE,
   METRICS,

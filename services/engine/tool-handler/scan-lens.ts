@@ -1,6 +1,5 @@
-import type { Market } from '../../../contracts/series.ts'
+import type { Market, Universe, UniverseEntry } from '../../../contracts/domain/series.ts'
 import type { ScanTradeCallsRequest } from '../../../contracts/tools/scan-trade-calls.ts'
-import type { Universe, UniverseEntry } from '../../../contracts/universe.ts'
 import type { MarketMetrics } from '../engine.ts'
 
 type LensName = NonNullable<ScanTradeCallsRequest['lens']>

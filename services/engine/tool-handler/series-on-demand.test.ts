@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   BAR_CLOSE,
   putBars,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { loadModel, type TimeframeSkill } from '../model/verdict-model.ts'
 import { silenceNote } from './scan-calls.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import {
   BAR_CLOSE,

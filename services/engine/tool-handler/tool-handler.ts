@@ -1,8 +1,7 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange, Market, Series } from '../../../contracts/domain/series.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Market, Series } from '../../../contracts/series.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type {
   ScanFundingArbRequest,
   ScanFundingArbResponse,

@@ -1,10 +1,10 @@
-import { UNCONFIRMED_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import { textOf } from '../../../contracts/json-text.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { UNCONFIRMED_TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { forecastShown, type Verdict } from '../../../contracts/domain/verdict.ts'
+import { textOf } from '../../../contracts/infra/json.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown, type Verdict } from '../../../contracts/verdict.ts'
 import type { FreshReading } from './board-reading.ts'
 
 type AgelessAnswer = Omit<GetTradeCallResponse, 'data_age_ms'>

@@ -10,15 +10,15 @@ import {
   keysAnswerSchema,
   type SignInAnswer,
   signInAnswerSchema,
-} from '../../../contracts/account-answers.ts'
-import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
+} from '../../../contracts/answers/account.ts'
+import { rowsParameter } from '../../../contracts/answers/parameters.ts'
+import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { type AppRow, appsAnswerSchema } from '../../../contracts/domain/oauth.ts'
+import type { Tier } from '../../../contracts/domain/plans.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type AppRow, appsAnswerSchema } from '../../../contracts/oauth.ts'
-import { rowsParameter } from '../../../contracts/parameters.ts'
-import type { Tier } from '../../../contracts/plans.ts'
-import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { PlanPeriod } from '../../../projections/index.ts'
 import type {
   Accounts,

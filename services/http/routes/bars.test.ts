@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BarsPage } from '../../../contracts/bars-answer.ts'
+import type { BarsPage } from '../../../contracts/answers/bars.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import type { MarketRoutesOptions } from './markets.ts'

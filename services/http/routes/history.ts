@@ -1,19 +1,22 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { boardAnswerSchema } from '../../../contracts/board.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { isExchange } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
+import { boardAnswerSchema } from '../../../contracts/answers/board.ts'
+import {
+  regimeShiftsAnswerSchema,
+  type SeriesHistory,
+  seriesHistorySchema,
+} from '../../../contracts/answers/history.ts'
 import {
   coinParameter,
   exchangeParameter,
   rowsParameter,
   timeframeParameter,
-} from '../../../contracts/parameters.ts'
-import { regimeShiftsAnswerSchema } from '../../../contracts/regime-shift-row.ts'
-import type { Series } from '../../../contracts/series.ts'
-import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
-import { CALLS } from '../../../contracts/verdict.ts'
+} from '../../../contracts/answers/parameters.ts'
+import type { Series } from '../../../contracts/domain/series.ts'
+import { isExchange } from '../../../contracts/domain/series.ts'
+import { CALLS } from '../../../contracts/domain/verdict.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Board, RegimeShiftPage, RegimeShiftQuery, SeriesHistoryQuery } from '../../analyst/index.ts'
 import { openRoutes } from '../add-routes.ts'
 import { operation } from '../openapi.ts'

@@ -1,22 +1,25 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { assert } from '../../../contracts/assert.ts'
-import { barsAnswerSchema } from '../../../contracts/bars-answer.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { timeParameter } from '../../../contracts/instant-parameter.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
+import { barsAnswerSchema } from '../../../contracts/answers/bars.ts'
 import {
   type MarketRow,
   marketCursor,
   marketCursorSchema,
   marketsAnswerSchema,
-} from '../../../contracts/markets.ts'
-import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
-import type { Coin, Market, Series } from '../../../contracts/series.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+} from '../../../contracts/answers/markets.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeParameter,
+} from '../../../contracts/answers/parameters.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import type { Coin, Exchange, Market, Series } from '../../../contracts/domain/series.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { ReadBars } from '../../market/index.ts'
 import { openRoutes } from '../add-routes.ts'
 import { siteOf } from '../client-address.ts'

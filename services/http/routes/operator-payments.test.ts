@@ -1,6 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'

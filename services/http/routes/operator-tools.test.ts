@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 

@@ -6,21 +6,20 @@ import {
   endedAnswerSchema,
   keysAnswerSchema,
   signInAnswerSchema,
-} from '../../../contracts/account-answers.ts'
-import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
-import { isServiceError } from '../../../contracts/errors.ts'
-import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { Json } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { rowsParameter } from '../../../contracts/parameters.ts'
-import { paymentAnswerSchema, paymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
-import { tierSchema } from '../../../contracts/plans.ts'
-import { PAYMENT_STATES, type QuotaBlock } from '../../../contracts/service-block.ts'
+} from '../../../contracts/answers/account.ts'
+import { exactInstantParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
+import { paymentAnswerSchema, paymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
+import { PAYMENT_STATES, type QuotaBlock } from '../../../contracts/answers/service-block.ts'
 import {
   operatorSubscriptionSchema,
   operatorSubscriptionsSchema,
-} from '../../../contracts/webhook-answers.ts'
+} from '../../../contracts/answers/webhook.ts'
+import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/domain/chain.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { tierSchema } from '../../../contracts/domain/plans.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
+import { ownPaymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'

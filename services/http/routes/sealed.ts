@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type Exchange, exchangeSchema } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
+import { exchangeParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
 import {
   SEALED_FILES,
   type SealedDays,
   type SealedFileName,
   sealedDaysSchema,
-} from '../../../contracts/sealed-manifest.ts'
+} from '../../../contracts/answers/sealed.ts'
+import { type Exchange, exchangeSchema } from '../../../contracts/domain/series.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { openRoutes } from '../add-routes.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'

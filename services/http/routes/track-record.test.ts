@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+import { trackRecordAnswerSchema } from '../../../contracts/answers/track-record.ts'
 import { fold, given, outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { trackRecord } from '../../../projections/index.ts'
 import { type TrackRecordQuery, trackRecordReport } from '../../analyst/index.ts'

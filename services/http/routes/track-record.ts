@@ -1,7 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import {
   coinParameter,
   exchangeParameter,
@@ -9,11 +7,18 @@ import {
   keyCursorParameter,
   rowsParameter,
   timeframeParameter,
-} from '../../../contracts/parameters.ts'
-import { type RecordCoin, recordCoinsSchema } from '../../../contracts/record-coin.ts'
-import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
-import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+} from '../../../contracts/answers/parameters.ts'
+import {
+  type RecordCoin,
+  type RecordMonth,
+  recordCoinsSchema,
+  recordMonthsSchema,
+  type SpeechAnswerRow,
+  trackRecordAnswerSchema,
+} from '../../../contracts/answers/track-record.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { openRoutes } from '../add-routes.ts'
 import { memoizeFor } from '../memoize-for.ts'

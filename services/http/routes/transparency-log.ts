@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Verification } from '../../../contracts/verification.ts'
+import type { Verification } from '../../../contracts/answers/verification.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 

@@ -1,8 +1,8 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { UsageAnswer } from '../../../contracts/usage.ts'
+import type { UsageAnswer } from '../../../contracts/answers/account.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { useErrorRegistry } from '../errors.ts'
 import { usageRoutes } from './usage.ts'
 

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { verdictRowSchema } from '../../../contracts/answers/verdict-row.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
   FORMATS,

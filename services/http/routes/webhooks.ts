@@ -1,6 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { LIMITS } from '../../../contracts/limits.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
@@ -11,7 +10,8 @@ import {
   subscriptionAnswerSchema,
   subscriptionsAnswerSchema,
   testAnswerSchema,
-} from '../../../contracts/webhook-answers.ts'
+} from '../../../contracts/answers/webhook.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { keyedRoutes, type On } from '../add-routes.ts'
 import { operation } from '../openapi.ts'
 import {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { parseJson } from '../../../contracts/json.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { parseJson } from '../../../contracts/infra/json.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { sentCredential } from '../../accounts/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { assert } from '../../../contracts/assert.ts'
+import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import {
   PAID_PRODUCTS,

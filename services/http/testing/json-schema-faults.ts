@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

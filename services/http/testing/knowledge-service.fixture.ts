@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { ChatAnswer, SearchAnswer } from '../../../contracts/knowledge-answers.ts'
+import type { ChatAnswer, SearchAnswer } from '../../../contracts/answers/knowledge.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { readChatRequest, readSearchRequest } from '../../knowledge/index.ts'
 import type { ChatRequestOnChannel, KnowledgeRequest, KnowledgeService } from '../../tool-calls/index.ts'
 

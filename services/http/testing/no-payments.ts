@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { ServerOptions } from '../../composition/server.ts'
 
 const unavailable = (): never => {

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import { START } from '../../../contracts/position.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import { createBoard } from '../../analyst/index.ts'
 import type { ServerOptions } from '../../composition/server.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
-import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { START } from '../../../contracts/position.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import { type ChatPlace, chatKey, chats, rowsInMemory } from '../../../projections/index.ts'
 import {
   createMemoryLog,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { EXTRACTIVE_MODEL } from '../../../contracts/knowledge-answers.ts'
+import { EXTRACTIVE_MODEL } from '../../../contracts/answers/knowledge.ts'
 import type { Knowledge } from '../knowledge.ts'
 
 const questionSchema = z.strictObject({

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { logFile, openEmbeddedStore } from '../embedded/embedded-store.ts'
 import { openStoredRows } from '../embedded/stored-rows.ts'
 import type { EventStore } from '../event-store.ts'

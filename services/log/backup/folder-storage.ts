@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { readBoundedFile, writeWholeFile } from '../../runtime/sqlite/whole-file.ts'

@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { z } from 'zod'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
-import { sha256 } from '../../../contracts/field-schemas.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import { MARKET_KINDS } from '../../../contracts/events/event-catalogue.ts'
+import { sha256 } from '../../../contracts/infra/field-schemas.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 
 const position = z.int().nonnegative()

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { openFolderStorage } from './folder-storage.ts'
 import { openS3Storage, type S3Credentials } from './s3-storage.ts'
 import type { BackupStorage } from './storage.ts'

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { rowsOf, type StoredRow } from '../embedded/stored-row.ts'
 import { damaged, MANIFEST_NAME, type Manifest, parseManifest, unpackSegment } from './manifest.ts'
 import type { BackupStorage } from './storage.ts'

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { AnswerTooLong, type BoundedAnswer, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { SEGMENT_BYTES, sha256Of } from './manifest.ts'
 import { anotherWasFirst, type BackupStorage, type StoredName, storageFull } from './storage.ts'

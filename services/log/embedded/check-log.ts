@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { requireLayout, WAITS_FOR_OTHERS } from './schema.ts'
 import { EVENTS, type SummedRow, sound } from './stored-row.ts'
 

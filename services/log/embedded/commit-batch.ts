@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { assert } from '../../../contracts/assert.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type AppendRefusal, decideAppend, type LogView } from '../decide-append.ts'
 import type { EncodedAppend } from '../validate-append.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { describeEventStoreContract, type FaultPoint } from '../event-store.contract.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { WAITS_FOR_OTHERS } from './schema.ts'
 import { isDamage, refusalOf } from './sqlite-errors.ts'

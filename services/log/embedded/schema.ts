@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Written to `user_version`; a file of another one is refused. Layouts 1 and 2 are of releases 0.1 and 0.2. */
 const LAYOUT = 3

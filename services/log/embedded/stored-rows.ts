@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { requireLayout } from './schema.ts'
 import { isDamage, logDamaged, reading } from './sqlite-errors.ts'
 import { EVENTS, type StoredRow, type SummedRow, sound } from './stored-row.ts'

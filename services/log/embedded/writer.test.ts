@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
 import { startWriter } from './writer.ts'
 
 test('a thread that ended is replaced by one for all who ask next, and closing waits for it', async () => {

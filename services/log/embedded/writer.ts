@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { AppendRefusal } from '../decide-append.ts'
 import type { EncodedAppend } from '../validate-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { appendError, readError } from './client-errors.ts'
 
 const failure = (message: string, properties: object = {}): Error =>

@@ -1,5 +1,5 @@
 import type { Metadata } from '@grpc/grpc-js'
-import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
+import { type ErrorCode, ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Status codes of gRPC that are distinguished here. */
 const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent } from '../event-store.contract.ts'
 import { createConnection } from './connect.ts'

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 
 interface Credentials {
   readonly username: string

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { START } from '../../../contracts/position.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent, collect } from '../event-store.contract.ts'

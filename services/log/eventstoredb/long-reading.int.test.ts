@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { EventType } from '../../../contracts/event-catalogue.ts'
+import type { EventType } from '../../../contracts/events/event-catalogue.ts'
 import type { Projection } from '../../../projections/index.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent, collect } from '../event-store.contract.ts'

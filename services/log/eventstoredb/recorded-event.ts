@@ -1,14 +1,14 @@
 import { type RecordedEvent as ClientEvent, jsonEvent } from '@eventstore/db-client'
-import { isErasable } from '../../../contracts/erasable-streams.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { isErasable } from '../../../contracts/events/streams.ts'
 import {
   type EventMeta,
   eventMetaSchema,
   type RecordedEvent,
   type Revision,
-} from '../../../contracts/event.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import { eventAt, type Position, START } from '../../../contracts/position.ts'
+} from '../../../contracts/infra/event.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import { eventAt, type Position, START } from '../../../contracts/infra/position.ts'
 import type { EncodedEvent } from '../validate-append.ts'
 
 /** The part of an event's metadata that is read: its id, and when it was appended to the log that it was copied from. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { appendWithRetry, RETRY_FOR_CALLER } from '../append-with-retry.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { LeaseHolder } from '../../../contracts/lease-events.ts'
+import type { LeaseHolder } from '../../../contracts/events/lease-events.ts'
 import { decideLease, type LeaseClaim, needsRenewal, withoutHolder } from './decide-lease.ts'
 
 const part = (holder: string, renewedBy: number, shards: Readonly<Record<number, number>>): LeaseHolder => ({

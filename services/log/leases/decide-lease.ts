@@ -1,5 +1,5 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { LeaseHolder } from '../../../contracts/lease-events.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { LeaseHolder } from '../../../contracts/events/lease-events.ts'
 import type { Lease } from './leased-work.ts'
 
 /** A process's renewal, with its claim to shards. */

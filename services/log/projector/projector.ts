@@ -1,11 +1,17 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { RecordedEvent } from '../../../contracts/infra/event.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import {
+  comparePositions,
+  earlier,
+  inFrontOf,
+  type Position,
+  START,
+} from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, earlier, inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'

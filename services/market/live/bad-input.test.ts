@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Candle } from '../../../contracts/candle.ts'
-import type { BarBatch } from '../../../contracts/feed.ts'
-import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import { DAY_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { createLeapFilter } from './leap-filter.ts'
 import { NOON, startLiveBench } from './testing/live-bench.ts'
 

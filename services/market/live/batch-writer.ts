@@ -1,7 +1,7 @@
-import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/feed.ts'
+import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/domain/feed.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Candle } from '../../../contracts/candle.ts'
-import { MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import { MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { closedBars } from './closed-bars.ts'
 
 const series = { exchange: 'MEXC', coin: 'BTC', timeframe: '1m' } as const

@@ -1,7 +1,7 @@
-import { type Candle, candleFault } from '../../../contracts/candle.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import { type Candle, candleFault } from '../../../contracts/domain/candle.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { DAY_MS, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 
 /**

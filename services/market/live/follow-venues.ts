@@ -1,6 +1,6 @@
-import { isServiceError } from '../../../contracts/errors.ts'
+import { barOpenAt, MINUTE_MS, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { barOpenAt, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BarLeg } from './bar-leg.ts'
 import type { HistoryRequest } from './fetch-history.ts'
 import type { FundingTrack } from './funding-track.ts'

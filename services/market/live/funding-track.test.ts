@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { FundingRate } from '../../../contracts/funding.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { FundingRate } from '../../../contracts/domain/candle.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { createFundingTrack } from './funding-track.ts'
 import type { Venue } from './venue.ts'
 

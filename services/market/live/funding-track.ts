@@ -1,6 +1,6 @@
-import type { FundingRate } from '../../../contracts/funding.ts'
-import type { Market } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { FundingRate } from '../../../contracts/domain/candle.ts'
+import type { Market } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { normaliseFunding } from '../normalise-funding.ts'
 import type { Venue } from './venue.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { NOON, START } from './testing/live-bench.ts'
 import { never, withVenue } from './testing/with-venue.ts'
 import { LIVE_EXCHANGES, type LiveExchange } from './venues.ts'

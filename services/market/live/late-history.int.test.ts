@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { BarBatch } from '../../../contracts/feed.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/domain/timeframes.ts'
 import { type LiveBench, NOON, START, startLiveBench, unbroken } from './testing/live-bench.ts'
 import type { Route } from './testing/venue-format.ts'
 import type { LiveExchange } from './venues.ts'

@@ -1,4 +1,4 @@
-import type { Candle } from '../../../contracts/candle.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 
 /** Times the price before, or a part of it, that no bar of a traded contract has reached. */
 const LEAP = 100

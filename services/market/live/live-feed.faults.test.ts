@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { BarBatch } from '../../../contracts/feed.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, type Timeframe } from '../../../contracts/timeframes.ts'
 import { type LiveBench, NOON, startLiveBench, unbroken } from './testing/live-bench.ts'
 import type { LiveExchange } from './venues.ts'
 

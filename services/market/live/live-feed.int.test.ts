@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { BarBatch } from '../../../contracts/feed.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { type LiveBench, startLiveBench } from './testing/live-bench.ts'
 import { LIVE_EXCHANGES, type LiveExchange } from './venues.ts'
 

@@ -1,10 +1,16 @@
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import {
+  type Market,
+  marketName,
+  rankUniverse,
+  seriesName,
+  type Universe,
+  type UniverseEntry,
+} from '../../../contracts/domain/series.ts'
+import { lastBarClose, TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import { unreachableText } from '../../../contracts/errors/unreachable-venue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
-import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
-import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing } from '../feed.ts'
 import { BarLeg, legName } from './bar-leg.ts'

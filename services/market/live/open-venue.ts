@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../contracts/errors.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type CcxtClient, loadCcxt, openCcxtClient } from './ccxt-client.ts'
 import { createRateBudget } from './rate-budget.ts'

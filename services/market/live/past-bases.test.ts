@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Candle } from '../../../contracts/candle.ts'
-import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { isDataAbsent, readCandles, toRow, whenPresent } from '../testing/recorded-data.ts'
 

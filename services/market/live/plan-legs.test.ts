@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { barOpenAt, DAY_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, DAY_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { planLegs } from './plan-legs.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
-import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { type Market, marketName, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { barOpenAt, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 
 /** A series that a leg makes bars of. Open times, Unix milliseconds. */
 export interface LegTarget {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { startLiveBench } from './testing/live-bench.ts'
 import { Venue } from './venue.ts'
 

@@ -1,5 +1,5 @@
-import { reasonOf } from '../../../contracts/errors.ts'
-import { MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { CcxtClient } from './ccxt-client.ts'
 import type { VenueDefinition } from './venues.ts'

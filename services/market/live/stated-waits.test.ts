@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import type { Fault } from './testing/fake-venue.ts'
 import { NOON, START, startLiveBench } from './testing/live-bench.ts'
 import { never, withVenue } from './testing/with-venue.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { NOON, startLiveBench } from './testing/live-bench.ts'
 import type { LiveExchange } from './venues.ts'
 

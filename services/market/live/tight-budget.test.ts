@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { createRandom } from '../simulated/random.ts'
 import { BarLeg } from './bar-leg.ts'
 import { liveBatches } from './live-batches.ts'

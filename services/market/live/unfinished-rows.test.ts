@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { NOON, START, startLiveBench } from './testing/live-bench.ts'
 import { never, withVenue } from './testing/with-venue.ts'
 

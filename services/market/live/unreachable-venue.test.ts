@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
-import { unreachableText } from '../../../contracts/unreachable-venue.ts'
+import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
+import { unreachableText } from '../../../contracts/errors/unreachable-venue.ts'
 import type { Fault } from './testing/fake-venue.ts'
 import { NOON, START, startLiveBench } from './testing/live-bench.ts'
 import { createVenueTransport } from './venue-transport.ts'

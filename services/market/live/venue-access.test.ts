@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createRateBudget } from './rate-budget.ts'
 import { createVirtualClock } from './testing/virtual-clock.ts'

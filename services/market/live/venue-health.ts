@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { VenueHealth } from '../feed.ts'
 import type { BarLeg } from './bar-leg.ts'

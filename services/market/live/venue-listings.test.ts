@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { createVenueListings, type VenueMarket } from './venue-listings.ts'
 
 const market = (coin: string, isTraded = true): VenueMarket => ({

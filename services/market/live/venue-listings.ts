@@ -1,5 +1,5 @@
+import type { Coin } from '../../../contracts/domain/series.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Coin } from '../../../contracts/series.ts'
 
 /** A perpetual contract of a venue. */
 export interface VenueMarket {

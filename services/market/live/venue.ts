@@ -1,7 +1,5 @@
-import type { Candle } from '../../../contracts/candle.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
 import {
   type Coin,
   coinSchema,
@@ -9,8 +7,10 @@ import {
   marketName,
   type Series,
   seriesName,
-} from '../../../contracts/series.ts'
-import { HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+} from '../../../contracts/domain/series.ts'
+import { HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { VenueFault } from '../feed.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'

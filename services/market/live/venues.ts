@@ -1,5 +1,5 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 
 /** A ticker as ccxt gives it, as far as it is used. `info` is what the venue sent. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import {
   candleText,
   hourLines,

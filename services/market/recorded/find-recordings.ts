@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   type IgnoredRecording,
   isIgnored,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { KLINE_HEADER, klineLines, textOf, writeFolder } from '../testing/data-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import {
   candleText,
   checksumText,

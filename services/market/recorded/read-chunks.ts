@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline as run } from 'node:stream/promises'
 import { crc32, createGunzip } from 'node:zlib'
 import type { Entry } from 'yauzl'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
 const CHUNK_BYTES = 262_144

@@ -1,4 +1,4 @@
-import { DAY_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { DAY_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 
 const UNIT_NAMES = { s: 'seconds', ms: 'milliseconds', us: 'microseconds', ns: 'nanoseconds' } as const

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { type RowCheck, readRows } from './read-rows.ts'
 
 const COLUMNS = ['ts', 'rate']

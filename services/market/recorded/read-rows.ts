@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { readChunks } from './read-chunks.ts'
 
 /** Rows of numbers, one after another, in the order of the columns that were asked for. */

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
 
 /** Quotes that a series of a coin may have. If there are several, the first of these is used. */
 export const QUOTES = ['USDT', 'USDC', 'USD'] as const

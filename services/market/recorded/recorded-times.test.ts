@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { candleText, FUNDING_HEADER, hourLines, textOf, writeFolder } from '../testing/data-folder.ts'
 import { createRecordedFeed } from './recorded-feed.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
 import { readRecordingName } from './recording.ts'
 
 const read = (folder: string, file: string, exchange?: Exchange) =>

@@ -1,7 +1,12 @@
 import { basename } from 'node:path'
-import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
-import { coinSchema, type Market } from '../../../contracts/series.ts'
-import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
+import {
+  coinSchema,
+  EXCHANGES,
+  type Exchange,
+  isExchange,
+  type Market,
+} from '../../../contracts/domain/series.ts'
+import { isTimeframe, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { QUOTE, type Quote, readSymbol } from './read-symbol.ts'
 
 /** The content of a candle or funding file, according to its folders and file name. */

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/domain/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { createSimulatedBars } from './simulated-bars.ts'
 

@@ -1,4 +1,4 @@
-import type { Coin } from '../../../contracts/series.ts'
+import type { Coin } from '../../../contracts/domain/series.ts'
 import { createRandom, hashText } from './random.ts'
 
 /** How a coin of the simulated market behaves. */

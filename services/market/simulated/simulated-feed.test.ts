@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { BarBatch } from '../../../contracts/feed.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { universeSchema } from '../../../contracts/universe.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
+import { type Series, seriesName, universeSchema } from '../../../contracts/domain/series.ts'
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/domain/timeframes.ts'
 import type { BatchesRequest } from '../feed.ts'
 import { createSimulatedFeed } from './simulated-feed.ts'
 

@@ -1,9 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/domain/feed.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import {
+  type Coin,
+  type Market,
+  marketName,
+  type Series,
+  seriesName,
+} from '../../../contracts/domain/series.ts'
 import {
   barOpenAt,
   HOUR_MS,
@@ -11,7 +15,9 @@ import {
   TIMEFRAMES,
   type Timeframe,
   timeframeMs,
-} from '../../../contracts/timeframes.ts'
+} from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'

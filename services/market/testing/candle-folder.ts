@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 
 export interface CandleFolder {
   /** The parent of the folder. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { zipOf } from './zip-of.ts'
 
 /** Header of the public kline files of Binance; the older ones have none. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import type { Candle } from '../../../contracts/candle.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 
 /** Real candles and funding rates, which stand beside the repository where there are any. */
 export const RECORDED_DATA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))

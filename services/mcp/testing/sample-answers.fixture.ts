@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8')

@@ -1,6 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Accounts, AccountView } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { NO_READ_MODELS } from '../../http/testing/no-read-models.ts'

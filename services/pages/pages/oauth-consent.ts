@@ -1,8 +1,8 @@
 import { parse } from 'node:querystring'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { AccountAnswer } from '../../../contracts/account-answers.ts'
-import { isServiceError } from '../../../contracts/errors.ts'
-import { OAuthError, SCOPE_MEANINGS } from '../../../contracts/oauth.ts'
+import type { AccountAnswer } from '../../../contracts/answers/account.ts'
+import { OAuthError, SCOPE_MEANINGS } from '../../../contracts/domain/oauth.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import {
   type Accounts,
   type AttemptLimiter,

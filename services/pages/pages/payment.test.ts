@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { NO_PAYMENTS } from '../../http/testing/no-payments.ts'

@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type {
+  RecordCoin,
+  RecordCoinsAnswer,
+  RecordMonth,
+  TrackRecordAnswer,
+  TrackRecordRow,
+} from '../../../contracts/answers/track-record.ts'
+import { FEWEST_FOR_PERCENT, shareText, wilsonInterval } from '../../../contracts/domain/statistics.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
-import type { RecordMonth } from '../../../contracts/record-month.ts'
-import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
-import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { errorOf, type Refusal } from '../api-client.ts'
 import {

@@ -1,8 +1,4 @@
 import { z } from 'zod'
-import { EXCHANGES } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import {
   type AttemptAnswer,
   type attemptsAnswerSchema,
@@ -10,7 +6,11 @@ import {
   type SubscriptionAnswer,
   type subscriptionsAnswerSchema,
   testAnswerSchema,
-} from '../../../contracts/webhook-answers.ts'
+} from '../../../contracts/answers/webhook.ts'
+import { EXCHANGES } from '../../../contracts/domain/series.ts'
+import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/domain/subscription.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
 import { action, choices, type FormState, input, refusalNote, select } from '../forms.ts'
 import { type Html, html } from '../html.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { JUST_CLAIMED, type Payment } from '../payment.ts'
 import { decideRefund } from './decide-refund.ts'
 

@@ -1,6 +1,6 @@
-import { assert } from '../../../contracts/assert.ts'
-import { formatUsdc } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { formatUsdc } from '../../../contracts/domain/chain.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Payment } from '../payment.ts'
 
 /** Money that was sent back. */

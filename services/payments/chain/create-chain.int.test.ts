@@ -1,6 +1,6 @@
 import type { PrivateKeyAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
 import { PAY_TO } from '../testing/chain/settlement-world.ts'

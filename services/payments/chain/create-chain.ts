@@ -8,8 +8,8 @@ import {
   BaseError as ViemError,
 } from 'viem'
 import { base } from 'viem/chains'
-import type { PaymentChain } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import type { PaymentChain } from '../../../contracts/domain/chain.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'

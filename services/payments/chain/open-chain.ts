@@ -1,4 +1,4 @@
-import type { PaymentChain } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/domain/chain.ts'
 import type { Chain } from './chain.ts'
 
 /** A chain as a node tells it. Its library takes longer to load than all the rest of a start, so it is loaded here. */

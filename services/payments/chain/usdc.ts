@@ -1,5 +1,5 @@
 import { type Log, parseAbi, parseEventLogs } from 'viem'
-import type { PaymentChain } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/domain/chain.ts'
 import type { PaidTransfer } from './chain.ts'
 
 /** The functions of USDC in use, and the events that show the outcome of an authorization (ERC-3009). */

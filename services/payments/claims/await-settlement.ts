@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { UncollectableReason } from '../../../contracts/events/payment-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { UncollectableReason } from '../../../contracts/payment-events.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { isServable, type Payment, type PaymentLog } from '../payment.ts'
 import { paymentRefusedError, type X402Reason } from '../refusal.ts'

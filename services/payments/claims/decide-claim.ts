@@ -1,5 +1,5 @@
+import type { Rail } from '../../../contracts/events/payment-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
 
 /** The amounts at stake before a claim, in millionths of a USDC. */
 export interface Exposure {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RAILS } from '../../../contracts/payment-events.ts'
+import { RAILS } from '../../../contracts/events/payment-events.ts'
 import { JUST_CLAIMED, type Payment } from '../payment.ts'
 import type { PaymentIndex } from '../payment-index.ts'
 import { createExposureLedger, type Reserved } from './exposure-ledger.ts'

@@ -1,6 +1,6 @@
-import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
+import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/domain/chain.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
 
 export const MIME_TYPE = 'application/json'
 

@@ -1,6 +1,6 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { PaymentChain } from '../../../contracts/chain.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { PaymentChain } from '../../../contracts/domain/chain.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { Offered, Quote } from '../payments.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from './payment-requirements.ts'
 

@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { addressSchema, bytes32Schema, GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { parseJson as readJson } from '../../../contracts/json.ts'
+import {
+  addressSchema,
+  bytes32Schema,
+  GATEWAY_DOMAIN,
+  type PaymentChain,
+} from '../../../contracts/domain/chain.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
+import { parseJson as readJson } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
 import type { PresentedPayment } from '../payments.ts'
 import { paymentRefusedError, shown } from '../refusal.ts'
 

@@ -1,5 +1,5 @@
+import type { SettlerKind, UncollectableReason } from '../../../contracts/events/payment-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
 import type { AuthorizationOutcome } from '../chain/chain.ts'
 import type { LoadedPayment } from '../payment.ts'
 

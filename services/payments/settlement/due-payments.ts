@@ -1,4 +1,4 @@
-import type { Rail } from '../../../contracts/payment-events.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { isOpen, isUnsettled, type Payment } from '../payment.ts'
 

@@ -1,5 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { ed25519KeyOf } from '../../runtime/secrets/ed25519.ts'
 
 /** Makes the value of `Authorization` for one request to a facilitator. */

@@ -1,5 +1,5 @@
-import { assert } from '../../../contracts/assert.ts'
-import { reasonOf } from '../../../contracts/errors.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Chain } from '../chain/chain.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Chain } from '../chain/chain.ts'
 import { createChain } from '../chain/create-chain.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'

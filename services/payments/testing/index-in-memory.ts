@@ -1,5 +1,5 @@
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { type Position, START } from '../../../contracts/position.ts'
+import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
+import { type Position, START } from '../../../contracts/infra/position.ts'
 import { rangeIn } from '../../../projections/given-events.fixture.ts'
 import { rowsInMemory } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { BASE } from '../../../contracts/chain.ts'
-import type { ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
-import type { PaymentClaimed } from '../../../contracts/payment-events.ts'
-import { START } from '../../../contracts/position.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
+import { EVENT_CATALOGUE, type EventType } from '../../../contracts/events/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../../../contracts/events/event-definition.ts'
+import type { PaymentClaimed } from '../../../contracts/events/payment-events.ts'
+import type { RecordedEvent } from '../../../contracts/infra/event.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import {
   createMemoryLog,
   type MemoryLog,

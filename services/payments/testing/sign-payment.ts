@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
 import { AUTHORIZATION_TYPES, type Authorization, signingDomain } from '../verification/recover-signer.ts'
 
 /** Whom payments of tests are for. */

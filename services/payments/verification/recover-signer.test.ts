@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { recoverTypedDataAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { BASE, BASE_SEPOLIA } from '../../../contracts/chain.ts'
-import { RAILS } from '../../../contracts/payment-events.ts'
+import { BASE, BASE_SEPOLIA } from '../../../contracts/domain/chain.ts'
+import { RAILS } from '../../../contracts/events/payment-events.ts'
 import { payerNumber, signAuthorization } from '../testing/sign-payment.ts'
 import { AUTHORIZATION_TYPES, type Authorization, openRecovery, signingDomain } from './recover-signer.ts'
 

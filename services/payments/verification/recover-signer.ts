@@ -1,6 +1,6 @@
-import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/chain.ts'
-import { reasonOf } from '../../../contracts/errors.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
+import { GATEWAY_DOMAIN, type PaymentChain } from '../../../contracts/domain/chain.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
 
 /** The signed message: the `TransferWithAuthorization` of ERC-3009, under the domain of its rail. */
 export interface Authorization {

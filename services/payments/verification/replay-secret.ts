@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** The secret of the first answer, as the header `Payment-Secret` brings it. @param rawHeaders names and values in turn */
 export function readSecret(rawHeaders: readonly string[]): string | undefined {

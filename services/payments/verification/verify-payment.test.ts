@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
 import type { PresentedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
 import {

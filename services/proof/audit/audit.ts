@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { openCheckpoint, parseCheckpoint, type Verifier } from '../note.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import { LogContents } from './contents.ts'

@@ -1,8 +1,7 @@
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import { type Outcome, outcomeSchema } from '../../../contracts/outcome.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { type Outcome, outcomeSchema } from '../../../contracts/domain/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { HOUR_MS, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import {
   barsMissed,
   inTimeUntil,
@@ -10,7 +9,8 @@ import {
   type Verdict,
   verdictSchema,
   WINDOW_BARS,
-} from '../../../contracts/verdict.ts'
+} from '../../../contracts/domain/verdict.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import type { Findings, Fraud } from './finding.ts'
 import type { AuditedSeries, OutcomeTable } from './outcomes.ts'
 import type { LogEntry } from './read-log.ts'

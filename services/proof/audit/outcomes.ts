@@ -1,10 +1,10 @@
-import type { Candle } from '../../../contracts/candle.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
-import { type Series, seriesName } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { type Outcome, RACE_OUTCOMES } from '../../../contracts/domain/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { Findings } from './finding.ts'
 
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const

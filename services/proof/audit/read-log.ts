@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { decodeEvent, EVENT_CATALOGUE, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { decodeEvent, EVENT_CATALOGUE, type ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import { type Checkpoint, faultyError, openCheckpoint, type Verifier } from '../note.ts'
 import { parseContent } from '../proof-file.ts'
 import { decodeEntry, ENTRY_BYTES, encodeEntry, entryOf } from '../tree/entry.ts'

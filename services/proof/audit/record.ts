@@ -1,5 +1,5 @@
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import { canonicalJson, type JsonObject } from '../../../contracts/infra/json.ts'
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import type { Findings } from './finding.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { NewestCheckpoint } from './keys.ts'
 
 let folder: string

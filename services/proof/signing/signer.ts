@@ -1,9 +1,9 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { NewEvent, Revision } from '../../../contracts/event.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import { CheckpointSigned, LogKeysPublished } from '../../../contracts/proof-events.ts'
-import { LOG_CHECKPOINTS_STREAM, LOG_KEYS_STREAM } from '../../../contracts/streams.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { newEvent } from '../../../contracts/events/event-definition.ts'
+import { CheckpointSigned, LogKeysPublished } from '../../../contracts/events/proof-events.ts'
+import { LOG_CHECKPOINTS_STREAM, LOG_KEYS_STREAM } from '../../../contracts/events/streams.ts'
+import type { NewEvent, Revision } from '../../../contracts/infra/event.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import {
   type CheckpointRow,
   LOG_KEYS,

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../../contracts/infra/json.ts'
 
 /** Texts of one shape: the same keys in the same order, and lists of the same length. */
 interface Shape {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { contentText, decodeEntry, encodeEntry, entryOf } from './entry.ts'
 import { leafHash } from './merkle.ts'
 

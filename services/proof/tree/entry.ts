@@ -1,7 +1,7 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
-import type { EventType } from '../../../contracts/event-catalogue.ts'
-import { canonicalJson } from '../../../contracts/json.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { EventType } from '../../../contracts/events/event-catalogue.ts'
+import type { NewEvent } from '../../../contracts/infra/event.ts'
+import { canonicalJson } from '../../../contracts/infra/json.ts'
 import { canonicalText } from './canonical-text.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { RecordedEvent } from '../../../contracts/infra/event.ts'
 import { rowsInMemory } from '../../../projections/projection.ts'
 import { decodeEntry, ENTRY_BYTES, encodeEntry, entryOf } from './entry.ts'
 import {

@@ -1,8 +1,8 @@
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import { partitionPoint } from '../../../contracts/partition-point.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import { partitionPoint } from '../../../contracts/infra/partition-point.ts'
+import { comparePositions, type Position } from '../../../contracts/infra/position.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createPlaces, createStreamPlaces, type PlacesOptions } from './places.ts'
 
 type By = Partial<Record<'address' | 'account', string>>

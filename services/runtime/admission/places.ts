@@ -1,5 +1,5 @@
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /** Room for what goes on at the same time: so much in all, and so much for each who takes it. */

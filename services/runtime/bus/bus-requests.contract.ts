@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
 import type { BusHarness } from '../../../testing/bus-harness.ts'
 import type { Bus, RequestHandler } from './bus.ts'
 

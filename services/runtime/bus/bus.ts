@@ -1,5 +1,5 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
 
 /** Answers a request. A ServiceError it throws reaches the requester with its code and message. */
 export type RequestHandler = (body: Json) => Promise<Json>

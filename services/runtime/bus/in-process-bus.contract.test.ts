@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { describeBusContract } from './bus.contract.ts'
 import { createInProcessBus } from './in-process-bus.ts'
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Bus, BusRequests, ReportFault } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import {

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import { type Json, jsonFault } from '../../../contracts/json.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { type Json, jsonFault } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /**

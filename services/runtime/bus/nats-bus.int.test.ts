@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { natsServers } from '../../../testing/servers/nats-servers.ts'
 import { describeBusContract } from './bus.contract.ts'
 import { openNatsBus } from './nats-bus.ts'

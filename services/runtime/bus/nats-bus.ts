@@ -1,4 +1,4 @@
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Bus, BusHealth } from './bus.ts'
 import { type NatsLink, type NatsLinkOptions, openNatsLink } from './nats-connection.ts'
 import { createNatsRequests } from './nats-requests.ts'

@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, Events, type NatsConnection } from 'nats'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../async/clock.ts'
 import type { ReportFault } from './bus.ts'
 

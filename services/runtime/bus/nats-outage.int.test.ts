@@ -1,6 +1,6 @@
 import { connect } from 'nats'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { natsServers } from '../../../testing/servers/nats-servers.ts'
 import type { TestServer } from '../../../testing/servers/test-server.ts'
 import type { Bus } from './bus.ts'

@@ -1,5 +1,5 @@
 import { ErrorCode, type Msg, NatsError, type Subscription } from 'nats'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { BusRequests, ReportFault } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'

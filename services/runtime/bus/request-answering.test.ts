@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { answerRequests, readReply } from './request-answering.ts'
 

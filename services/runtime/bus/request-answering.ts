@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ERRORS, type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import { ERRORS, type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { withTimeout } from '../async/with-timeout.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'

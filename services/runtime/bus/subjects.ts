@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 const SUBJECT_TOKENS = 16
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { redisServers } from '../../../testing/servers/redis-servers.ts'
 import type { TestServer } from '../../../testing/servers/test-server.ts'
 import { describeCacheContract } from './cache.contract.ts'

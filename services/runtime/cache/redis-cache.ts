@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { z } from 'zod'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { type Cache, type CacheHealth, checkCounter } from './cache.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { addressSchema, NETWORK_NAME } from '../../../contracts/chain.ts'
+import { addressSchema, NETWORK_NAME } from '../../../contracts/domain/chain.ts'
 import { defineSettings } from './setting-definition.ts'
 import { url, usdc } from './setting-schemas.ts'
 

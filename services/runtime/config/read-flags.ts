@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
-import { nearestName } from '../../../contracts/did-you-mean.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { problemOf } from '../../../contracts/value-problems.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { nearestName, problemOf } from '../../../contracts/infra/input-faults.ts'
 
 /** How one flag is given, read and explained. */
 export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {

@@ -1,5 +1,5 @@
-import { BASE_SEPOLIA, paymentChain } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { BASE_SEPOLIA, paymentChain } from '../../../contracts/domain/chain.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { type FlagDefinitions, readFlags } from './read-flags.ts'
 import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 

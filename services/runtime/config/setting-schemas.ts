@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
-import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
-import { instantParameter } from '../../../contracts/instant-parameter.ts'
+import { instantParameter } from '../../../contracts/answers/parameters.ts'
+import { parseUsdc, USDC_TEXT } from '../../../contracts/domain/chain.ts'
+import { type Exchange, isExchange } from '../../../contracts/domain/series.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { parseHost } from '../http/parse-host.ts'
 

@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  timeframeParameter,
+} from '../../../contracts/answers/parameters.ts'
+import { MARKET_KINDS } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { KEY_SETTINGS } from './key-setting-definitions.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Longer than any list of this service: its largest pages hold a thousand rows. */
 const MOST_PAGES = 10_000

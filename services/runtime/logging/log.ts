@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import { type ErrorCode, isServiceError } from '../../../contracts/errors.ts'
+import { type ErrorCode, isServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Never written, wherever in a logged object they stand. */
 const REDACTED = [

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Settings } from '../config/settings.ts'
 import { keyFingerprint } from './seal.ts'
 import { deriveKey, loadSealingKey } from './sealing-key.ts'

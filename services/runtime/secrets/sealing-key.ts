@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
 import { syncPath } from '../sqlite/sync-path.ts'
 

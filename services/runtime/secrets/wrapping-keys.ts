@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
 import { writeWholeFile } from '../sqlite/whole-file.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { makePrivate } from './private-files.ts'
 import { SQLITE, sqliteCode } from './result-code.ts'
 import { writeWholeFile } from './whole-file.ts'

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Everything but the owner's own rights. */
 const OTHERS = 0o077

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { createMemoryLog, type MemoryLog } from '../../../testing/memory-store/memory-store.ts'
 import type { Identity } from '../../accounts/index.ts'
 import {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createMemoryLog } from '../../../testing/memory-store/memory-store.ts'
 import { type PaymentsOptions } from '../../payments/create-payments.ts'

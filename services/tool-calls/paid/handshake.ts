@@ -1,10 +1,10 @@
-import { assert } from '../../../contracts/assert.ts'
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import { JsonText, textOf } from '../../../contracts/json-text.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { Rail } from '../../../contracts/events/payment-events.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import { JsonText, textOf } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Rail } from '../../../contracts/payment-events.ts'
-import type { Product } from '../../../contracts/prices.ts'
+import type { Product } from '../../../contracts/tools/prices.ts'
 import {
   type ClaimedPayment,
   isServable,

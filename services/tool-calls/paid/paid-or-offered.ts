@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Payments, PresentedPayment } from '../../payments/index.ts'
 import type { OfferText } from './offers.ts'
 import type { PaidOutcome, PaidRequest } from './types.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Identity } from '../../accounts/index.ts'
 import {
   closePayments,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CALLING_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
+import { CALLING_TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { PAID_PRODUCTS } from './offers.ts'
 
 test.each(['get_trade_call', 'scan_trade_calls'] as const)(

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
-import type { EventType } from '../../../contracts/event-catalogue.ts'
+import { isServiceError, type ServiceError } from '../../../contracts/errors/errors.ts'
+import type { EventType } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createMemoryLog } from '../../../testing/memory-store/memory-store.ts'
 import type { Chain } from '../../payments/chain/chain.ts'

@@ -1,9 +1,9 @@
-import { assert } from '../../../contracts/assert.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { forecastShown } from '../../../contracts/domain/verdict.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown } from '../../../contracts/verdict.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
 /** The parts of a body. */

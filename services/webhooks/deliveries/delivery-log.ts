@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { assert } from '../../../contracts/assert.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   CursorMoved,
   CursorTaken,
@@ -7,13 +8,12 @@ import {
   type DeliveryAttempt,
   type DeliveryCursor,
   type OpenDelivery,
-} from '../../../contracts/delivery-events.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
-import { builtEvent, newEvent } from '../../../contracts/event-definition.ts'
+} from '../../../contracts/events/delivery-events.ts'
+import { builtEvent, newEvent } from '../../../contracts/events/event-definition.ts'
+import { deliveryStream } from '../../../contracts/events/streams.ts'
+import type { NewEvent } from '../../../contracts/infra/event.ts'
+import { comparePositions } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions } from '../../../contracts/position.ts'
-import { deliveryStream } from '../../../contracts/streams.ts'
 import { appendWithRetry, CONFLICTS, type LogUse, RETRY_IN_BACKGROUND } from '../../log/append-with-retry.ts'
 import {
   cursorAfter,

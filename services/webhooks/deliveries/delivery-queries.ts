@@ -1,5 +1,9 @@
-import type { DeliveryAttempt, DeliveryResult, OpenDelivery } from '../../../contracts/delivery-events.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type {
+  DeliveryAttempt,
+  DeliveryResult,
+  OpenDelivery,
+} from '../../../contracts/events/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'

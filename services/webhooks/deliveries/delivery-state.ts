@@ -3,10 +3,10 @@ import {
   type DeliveryCursor,
   type DeliveryState,
   type OpenDelivery,
-} from '../../../contracts/delivery-events.ts'
-import type { Revision } from '../../../contracts/event.ts'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import type { Position } from '../../../contracts/position.ts'
+} from '../../../contracts/events/delivery-events.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import type { Revision } from '../../../contracts/infra/event.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { NO_POSTS, withPost } from './posts.ts'
 import { placeIn } from './prepare-delivery.ts'

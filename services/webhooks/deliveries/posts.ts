@@ -1,7 +1,7 @@
-import type { DeliveryState } from '../../../contracts/delivery-events.ts'
+import { PLAN_LIMITS, type Tier } from '../../../contracts/domain/plans.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
+import type { DeliveryState } from '../../../contracts/events/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { PLAN_LIMITS, type Tier } from '../../../contracts/plans.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
 
 /** POSTs in the newest minute, and the newest UTC day, that had one. */
 export type Posts = DeliveryState['posts']

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'

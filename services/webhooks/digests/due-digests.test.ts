@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CADENCES } from '../../../contracts/subscription.ts'
+import { CADENCES } from '../../../contracts/domain/subscription.ts'
 import { dueDigests, wantedScans } from './digest-recorder.ts'
 
 const ALL = { cadences: CADENCES }

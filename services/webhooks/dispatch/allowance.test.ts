@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { START } from '../../../contracts/position.ts'
+import { START } from '../../../contracts/infra/position.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { createLogDirectory } from './testing/log-directory.fixture.ts'

@@ -1,6 +1,6 @@
+import type { Tier } from '../../../contracts/domain/plans.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Tier } from '../../../contracts/plans.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { NO_POSTS, type Posts, reachedBy, withPost } from '../deliveries/posts.ts'
 

@@ -1,4 +1,4 @@
-import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
+import type { DeliveryAttempt } from '../../../contracts/events/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 

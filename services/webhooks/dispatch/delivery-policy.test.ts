@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { OpenDelivery } from '../../../contracts/events/delivery-events.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import {

@@ -1,5 +1,5 @@
-import type { Tier } from '../../../contracts/plans.ts'
-import type { Position } from '../../../contracts/position.ts'
+import type { Tier } from '../../../contracts/domain/plans.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/leases/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { createSecret } from '../subscriptions/subscription-secrets.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'

@@ -1,7 +1,7 @@
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
-import { subscriptionStream } from '../../../contracts/streams.ts'
-import { SubscriptionDisabled } from '../../../contracts/subscription-events.ts'
+import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../../contracts/events/event-definition.ts'
+import { subscriptionStream } from '../../../contracts/events/streams.ts'
+import { SubscriptionDisabled } from '../../../contracts/events/subscription-events.ts'
 import { appendWithRetry, type LogUse, RETRY_IN_BACKGROUND } from '../../log/append-with-retry.ts'
 import { evolveSubscription, isSending, type Subscription } from '../state/subscription-state.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { NewEvent } from '../../../contracts/infra/event.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'

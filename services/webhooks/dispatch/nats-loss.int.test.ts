@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { natsServers } from '../../../testing/servers/nats-servers.ts'
 import type { TestServer } from '../../../testing/servers/test-server.ts'
 import { sleep } from '../../runtime/async/sleep.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { DeliveryAttempt } from '../../../contracts/events/delivery-events.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import {
   type PreparedDelivery,

@@ -1,4 +1,4 @@
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { SIGNAL_EVENTS } from '../signals/to-signals.ts'
 import { SUBSCRIPTION_EVENTS } from '../state/subscription-state.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'

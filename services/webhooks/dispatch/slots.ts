@@ -1,4 +1,4 @@
-import { assert } from '../../../contracts/assert.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /** An endpoint as it asks for slots. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
 import { parseHost } from '../../runtime/http/parse-host.ts'
 import { createBlockList } from './blocked-hosts.ts'
 import { createEgressGuard } from './egress-guard.ts'

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { checkUrl, type EgressPolicy, isPublicAddress } from './check-url.ts'
 
 const POLICY: EgressPolicy = {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
+import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { createEgressGuard, type EgressGuard } from './egress-guard.ts'
 import type { NameAddress } from './resolve-name.ts'
 

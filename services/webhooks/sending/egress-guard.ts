@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf } from '../../../contracts/errors/errors.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import {
   type CheckedUrl,

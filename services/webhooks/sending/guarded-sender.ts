@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Agent } from 'undici'
-import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'

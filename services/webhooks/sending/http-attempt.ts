@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { isServiceError, reasonOf } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { retryAfterMs } from '../../runtime/http/retry-after.ts'
 import { refusalIn } from './guarded-agent.ts'

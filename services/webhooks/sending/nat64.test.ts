@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import { codeOf } from '../../../contracts/errors/code-of.fixture.ts'
 import { createEgressGuard } from './egress-guard.ts'
 
 /** A guard in a network that answers so for every name, and so for the name that has addresses of IPv4 alone. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { assert } from '../../../contracts/assert.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /** The whole text of a secret is the key of `X-Service-Signature`, the bytes after its prefix that of `webhook-signature`. */

@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
-import { REGIMES } from '../../../contracts/regime.ts'
 import {
   CADENCES,
   SIGNAL_TYPES,
   type SignalType,
   type SubscriptionFilter,
-} from '../../../contracts/subscription.ts'
-import { CALLS } from '../../../contracts/verdict.ts'
+} from '../../../contracts/domain/subscription.ts'
+import { CALLS, REGIMES } from '../../../contracts/domain/verdict.ts'
+import type { DeliveryCursor } from '../../../contracts/events/delivery-events.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import { comparePositions, later, type Position, START } from '../../../contracts/infra/position.ts'
 import type { Matched } from './signal.ts'
 import { SignalCursor } from './signal-cursor.ts'
 import { SignalFeed } from './signal-feed.ts'

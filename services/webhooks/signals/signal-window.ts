@@ -1,5 +1,5 @@
-import { timeframeMs } from '../../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../../contracts/verdict.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
 import type { Signal } from './signal.ts'
 
 /**

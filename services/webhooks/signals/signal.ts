@@ -1,14 +1,12 @@
-import type { Revision } from '../../../contracts/event.ts'
-import type { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
-import type { EventOf } from '../../../contracts/event-definition.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { Position } from '../../../contracts/position.ts'
-import type { Regime } from '../../../contracts/regime.ts'
-import type { ScanCompleted } from '../../../contracts/scan-events.ts'
-import type { Coin } from '../../../contracts/series.ts'
-import type { SignalType } from '../../../contracts/subscription.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Coin, Exchange } from '../../../contracts/domain/series.ts'
+import type { SignalType } from '../../../contracts/domain/subscription.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import type { Regime, Verdict } from '../../../contracts/domain/verdict.ts'
+import type { VerdictRecorded } from '../../../contracts/events/event-catalogue.ts'
+import type { EventOf } from '../../../contracts/events/event-definition.ts'
+import type { ScanCompleted } from '../../../contracts/events/scan-events.ts'
+import type { Revision } from '../../../contracts/infra/event.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 
 type RegimeShiftData = Pick<
   Verdict,

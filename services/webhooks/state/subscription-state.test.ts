@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type { SubscriptionFilter } from '../../../contracts/domain/subscription.ts'
 import {
   RecoveryRequested,
   SecretRotated,
@@ -10,7 +10,7 @@ import {
   SubscriptionPaused,
   SubscriptionRemoved,
   SubscriptionResumed,
-} from '../../../contracts/subscription-events.ts'
+} from '../../../contracts/events/subscription-events.ts'
 import { type Fact, fold, given, subscriptionFact } from '../../../projections/given-events.fixture.ts'
 import { evolveSubscription, isSending, type Subscription } from './subscription-state.ts'
 import { subscriptionRowKey, subscriptions, WANTED_DIGEST_PREFIX } from './subscriptions-read-model.ts'

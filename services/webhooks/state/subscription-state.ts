@@ -1,7 +1,11 @@
-import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import type { Position } from '../../../contracts/position.ts'
-import type { Sending, SubscriptionFilter, SubscriptionState } from '../../../contracts/subscription.ts'
+import type {
+  Sending,
+  SubscriptionFilter,
+  SubscriptionState,
+} from '../../../contracts/domain/subscription.ts'
+import type { EventType, ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 
 /** A filter, and the position of the log after which it applies. */
 export interface FilterPeriod extends JsonObject {

@@ -1,7 +1,7 @@
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
-import type { Cadence } from '../../../contracts/subscription.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Exchange } from '../../../contracts/domain/series.ts'
+import type { Cadence } from '../../../contracts/domain/subscription.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../../../projections/index.ts'
 import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from './subscription-state.ts'
 

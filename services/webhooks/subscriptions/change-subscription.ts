@@ -1,5 +1,5 @@
-import type { Origin } from '../../../contracts/event.ts'
-import { comparePositions } from '../../../contracts/position.ts'
+import type { Origin } from '../../../contracts/infra/event.ts'
+import { comparePositions } from '../../../contracts/infra/position.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import {
   decideSubscription,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { decideSubscription, type SubscriptionCommand, type SubscriptionFact } from './decide-subscription.ts'

@@ -1,10 +1,10 @@
-import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { FactOf } from '../../../contracts/event-catalogue.ts'
-import { canonicalJson } from '../../../contracts/json.ts'
+import type { Sending, SubscriptionFilter } from '../../../contracts/domain/subscription.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { FactOf } from '../../../contracts/events/event-catalogue.ts'
+import { canonicalJson } from '../../../contracts/infra/json.ts'
+import type { Position } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Position } from '../../../contracts/position.ts'
-import type { Sending, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */

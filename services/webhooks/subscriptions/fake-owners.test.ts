@@ -1,4 +1,4 @@
-import { ownerAccountsContract } from '../../../contracts/owner-accounts.contract.ts'
+import { ownerAccountsContract } from '../../../contracts/domain/owner-accounts.contract.ts'
 import { fakeOwners } from './testing/fake-owners.fixture.ts'
 
 ownerAccountsContract(async () => {

@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import { canonicalTimeframe } from '../../../contracts/common-names.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { EXCHANGES } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter } from '../../../contracts/parameters.ts'
+import { coinParameter } from '../../../contracts/answers/parameters.ts'
+import { canonicalTimeframe } from '../../../contracts/domain/common-names.ts'
+import { EXCHANGES } from '../../../contracts/domain/series.ts'
 import {
   CADENCES,
   type Sending,
   SIGNAL_TYPES,
   type SubscriptionFilter,
   topAssetSchema,
-} from '../../../contracts/subscription.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+} from '../../../contracts/domain/subscription.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 
 const SEEN_CHARACTERS = 40
 

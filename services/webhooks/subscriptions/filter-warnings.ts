@@ -1,8 +1,7 @@
-import { nearestName } from '../../../contracts/did-you-mean.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { Coin } from '../../../contracts/series.ts'
-import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Coin, Exchange } from '../../../contracts/domain/series.ts'
+import type { SubscriptionFilter } from '../../../contracts/domain/subscription.ts'
+import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { nearestName } from '../../../contracts/infra/input-faults.ts'
 
 /** The signals that this service can send at all. */
 export interface SignalCoverage {

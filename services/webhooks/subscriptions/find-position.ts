@@ -1,8 +1,8 @@
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import { instantFault, isInstant } from '../../../contracts/instant-parameter.ts'
+import { instantFault, isInstant } from '../../../contracts/answers/parameters.ts'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { RecordedEvent } from '../../../contracts/infra/event.ts'
+import { comparePositions, isPosition, type Position, START } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, isPosition, type Position, START } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
 
 type Log = Pick<EventStore, 'readAll' | 'head'>

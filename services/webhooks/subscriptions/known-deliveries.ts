@@ -1,5 +1,5 @@
+import { deliveryStream } from '../../../contracts/events/streams.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type Deliveries, evolveDeliveries, withMove } from '../deliveries/delivery-state.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { reasonOf } from '../../../contracts/errors.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { reasonOf } from '../../../contracts/errors/errors.ts'
 import type { EndpointTrouble } from '../dispatch/dispatcher-options.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'

@@ -1,5 +1,5 @@
-import { isServiceError } from '../../../contracts/errors.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
+import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../contracts/json.ts'
-import type { SignalType } from '../../../contracts/subscription.ts'
+import type { SignalType } from '../../../contracts/domain/subscription.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 

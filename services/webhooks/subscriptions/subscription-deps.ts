@@ -1,4 +1,4 @@
-import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
+import type { OwnerAccounts } from '../../../contracts/domain/owner-accounts.ts'
 import type { LogUse } from '../../log/append-with-retry.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'

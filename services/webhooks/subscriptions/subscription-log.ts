@@ -1,7 +1,7 @@
-import type { Origin } from '../../../contracts/event.ts'
-import { decodeEvent, eventOf } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, eventOf } from '../../../contracts/events/event-catalogue.ts'
+import { subscriptionStream } from '../../../contracts/events/streams.ts'
+import type { Origin } from '../../../contracts/infra/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
   appendedOr,
   appendWithRetry,

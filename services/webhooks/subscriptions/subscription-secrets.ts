@@ -1,7 +1,7 @@
-import { assert } from '../../../contracts/assert.ts'
-import type { AttemptDetail } from '../../../contracts/delivery-events.ts'
-import type { Origin } from '../../../contracts/event.ts'
-import type { OwnerAccounts, Subject } from '../../../contracts/owner-accounts.ts'
+import type { OwnerAccounts, Subject } from '../../../contracts/domain/owner-accounts.ts'
+import { assert } from '../../../contracts/errors/assert.ts'
+import type { AttemptDetail } from '../../../contracts/events/delivery-events.ts'
+import type { Origin } from '../../../contracts/infra/event.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 
 const SECRET_BYTES = 32

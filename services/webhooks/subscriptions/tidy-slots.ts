@@ -1,7 +1,7 @@
-import { isServiceError } from '../../../contracts/errors.ts'
-import type { Origin } from '../../../contracts/event.ts'
+import type { SubscriptionSlot } from '../../../contracts/domain/owner-accounts.ts'
+import { isServiceError } from '../../../contracts/errors/errors.ts'
+import type { Origin } from '../../../contracts/infra/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { SubscriptionSlot } from '../../../contracts/owner-accounts.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { subscriptionStream } from '../../../contracts/streams.ts'
+import { subscriptionStream } from '../../../contracts/events/streams.ts'
 import type { FaultyWorld } from '../../../testing/event-store/faulty-store.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { describeWritePath } from '../../log/write-path.contract.ts'

@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring'
-import { BASE } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/domain/chain.ts'
 import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
 import { createClientDocuments } from '../../../services/accounts/oauth/client-documents.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../../contracts/events/event-catalogue.ts'
 import {
   createMemoryLog,
   type MemoryLog,

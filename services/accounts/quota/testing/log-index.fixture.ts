@@ -1,5 +1,5 @@
-import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import { START } from '../../../../contracts/position.ts'
+import { decodeEvent } from '../../../../contracts/events/event-catalogue.ts'
+import { START } from '../../../../contracts/infra/position.ts'
 import {
   type DebitPlace,
   debitKey,

@@ -1,6 +1,6 @@
-import type { Exchange } from '../../../../contracts/exchanges.ts'
-import type { FundingUpdate } from '../../../../contracts/feed.ts'
-import { HOUR_MS } from '../../../../contracts/timeframes.ts'
+import type { FundingUpdate } from '../../../../contracts/domain/feed.ts'
+import type { Exchange } from '../../../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../../../contracts/domain/timeframes.ts'
 
 /** A stretch of settlements that is made up. */
 export interface PlantedFunding {

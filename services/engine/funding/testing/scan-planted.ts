@@ -1,9 +1,8 @@
 import { expect } from 'vitest'
-import { assetOf } from '../../../../contracts/asset.ts'
-import type { Exchange } from '../../../../contracts/exchanges.ts'
-import type { ClosedBar, FundingUpdate } from '../../../../contracts/feed.ts'
-import type { Market } from '../../../../contracts/series.ts'
-import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
+import type { ClosedBar, FundingUpdate } from '../../../../contracts/domain/feed.ts'
+import type { Exchange, Market } from '../../../../contracts/domain/series.ts'
+import { assetOf } from '../../../../contracts/domain/series.ts'
+import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/domain/timeframes.ts'
 import {
   type FundingOpportunity,
   type ScanFundingArbResponse,

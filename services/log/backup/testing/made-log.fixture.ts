@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { RecordedEvent } from '../../../../contracts/event.ts'
-import { LOG_RELEASE, LogBegun } from '../../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../../contracts/event-definition.ts'
-import { STORE_IDENTITY_STREAM, subjectStream } from '../../../../contracts/streams.ts'
+import { LOG_RELEASE, LogBegun } from '../../../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/events/event-definition.ts'
+import { STORE_IDENTITY_STREAM, subjectStream } from '../../../../contracts/events/streams.ts'
+import type { RecordedEvent } from '../../../../contracts/infra/event.ts'
 import { appendNext } from '../../../../testing/append-next.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { ServiceError } from '../../../../contracts/errors/errors.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createSleepers, type Sleepers } from '../../../../testing/time/sleepers.fixture.ts'
 import type { Leases } from '../leases.ts'

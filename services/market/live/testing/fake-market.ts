@@ -1,6 +1,5 @@
-import type { Candle } from '../../../../contracts/candle.ts'
-import type { FundingRate } from '../../../../contracts/funding.ts'
-import type { Coin } from '../../../../contracts/series.ts'
+import type { Candle, FundingRate } from '../../../../contracts/domain/candle.ts'
+import type { Coin } from '../../../../contracts/domain/series.ts'
 import {
   barOpenAt,
   DAY_MS,
@@ -8,7 +7,7 @@ import {
   MINUTE_MS,
   type Timeframe,
   timeframeMs,
-} from '../../../../contracts/timeframes.ts'
+} from '../../../../contracts/domain/timeframes.ts'
 import type { Clock } from '../../../runtime/async/clock.ts'
 import { ROW_NUMBERS } from '../../bar-maker.ts'
 import { createSimulatedBars, type SimulatedBars } from '../../simulated/simulated-bars.ts'

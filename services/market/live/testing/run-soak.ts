@@ -1,11 +1,11 @@
-import { type Series, seriesName } from '../../../../contracts/series.ts'
+import { type Series, seriesName } from '../../../../contracts/domain/series.ts'
 import {
   HOUR_MS,
   MINUTE_MS,
   TIMEFRAMES,
   type Timeframe,
   timeframeMs,
-} from '../../../../contracts/timeframes.ts'
+} from '../../../../contracts/domain/timeframes.ts'
 import { exposedGc } from '../../../../testing/exposed-gc.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { LIVE_EXCHANGES } from '../venues.ts'

@@ -1,7 +1,6 @@
-import type { Candle } from '../../../../contracts/candle.ts'
-import type { FundingRate } from '../../../../contracts/funding.ts'
-import type { Coin } from '../../../../contracts/series.ts'
-import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
+import type { Candle, FundingRate } from '../../../../contracts/domain/candle.ts'
+import type { Coin } from '../../../../contracts/domain/series.ts'
+import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../../contracts/domain/timeframes.ts'
 import type { CandleRange, FakeMarket, FakeTicker } from './fake-market.ts'
 
 /** The content that a request asks a venue for. */

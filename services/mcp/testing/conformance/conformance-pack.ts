@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { Json, JsonObject } from '../../../../contracts/json.ts'
+import type { Json, JsonObject } from '../../../../contracts/infra/json.ts'
 import { isJsonObject, RpcFault, rpcResultText } from '../../jsonrpc.ts'
 import type { McpExtension, RpcRequest } from '../../protocol.ts'
 import { askingPrompt, CONFORMANCE_TOOLS, PNG } from './conformance-tools.ts'

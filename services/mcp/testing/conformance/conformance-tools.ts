@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Json, JsonObject } from '../../../../contracts/json.ts'
+import type { Json, JsonObject } from '../../../../contracts/infra/json.ts'
 import { isJsonObject, RpcFault } from '../../jsonrpc.ts'
 import { CLIENT_CAPABILITIES_META_KEY, type RpcRequest } from '../../protocol.ts'
 

@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { BASE } from '../../../../contracts/chain.ts'
+import { BASE } from '../../../../contracts/domain/chain.ts'
 import { openEmbeddedStore } from '../../../log/embedded/embedded-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createChain } from '../../chain/create-chain.ts'

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { expect } from 'vitest'
-import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../../contracts/events/event-catalogue.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { evolvePayment, type Payment } from '../../payment.ts'
 import type { TestChain } from './test-chain.ts'

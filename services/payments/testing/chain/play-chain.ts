@@ -8,7 +8,7 @@ import {
   type TestClient,
 } from 'viem'
 import { base } from 'viem/chains'
-import type { PaymentChain } from '../../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../../contracts/domain/chain.ts'
 import contracts from './contracts/play-contracts.json' with { type: 'json' }
 
 /** Speaks to the node as its owner: sets balances, code and time. */

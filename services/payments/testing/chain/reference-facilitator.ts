@@ -8,8 +8,8 @@ import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { createWalletClient, type Hex, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
-import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
-import type { JsonObject } from '../../../../contracts/json.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/domain/chain.ts'
+import type { JsonObject } from '../../../../contracts/infra/json.ts'
 
 /** The facilitator of the x402 packages, with a wallet on a chain of this machine. */
 export function referenceFacilitator(rpcUrl: string, gasKey: Hex, on: PaymentChain = BASE) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { JsonObject } from '../../../../contracts/json.ts'
+import type { JsonObject } from '../../../../contracts/infra/json.ts'
 
 /** The answer of a test's facilitator to /settle. */
 export type FacilitatorAct =

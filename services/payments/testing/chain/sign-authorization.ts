@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount, parseAbi, parseSignature } from 'viem'
-import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/domain/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
 import { AUTHORIZATION_TYPES, signingDomain } from '../../verification/recover-signer.ts'
 import { cancelAbi } from './test-chain.ts'

@@ -1,6 +1,6 @@
 import { type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { BASE, type PaymentChain } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain } from '../../../../contracts/domain/chain.ts'
 import { tokenAbi } from '../../chain/usdc.ts'
 import { findAnvil } from './find-anvil.ts'
 import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from './play-chain.ts'

@@ -1,4 +1,4 @@
-import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
+import type { DeliveryAttempt } from '../../../../contracts/events/delivery-events.ts'
 import type { LogUse } from '../../../log/append-with-retry.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'

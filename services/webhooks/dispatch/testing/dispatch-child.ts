@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../../contracts/event-definition.ts'
-import { START } from '../../../../contracts/position.ts'
-import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
+import { aVerdict } from '../../../../contracts/domain/verdict.fixture.ts'
+import { VerdictRecorded } from '../../../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/events/event-definition.ts'
+import { subscriptionStream, verdictStream } from '../../../../contracts/events/streams.ts'
 import {
   SubscriptionCreated,
   SubscriptionPaused,
   SubscriptionResumed,
-} from '../../../../contracts/subscription-events.ts'
-import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+} from '../../../../contracts/events/subscription-events.ts'
+import { START } from '../../../../contracts/infra/position.ts'
 import { appendNext } from '../../../../testing/append-next.ts'
 import { openEmbeddedStore } from '../../../log/embedded/embedded-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'

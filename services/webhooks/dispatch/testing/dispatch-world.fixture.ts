@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach } from 'vitest'
-import { EVENT_CATALOGUE, type EventType, VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../../contracts/event-definition.ts'
-import type { Position } from '../../../../contracts/position.ts'
-import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
-import { AS_IT_COMES, type Sending, type SubscriptionFilter } from '../../../../contracts/subscription.ts'
-import type { SubscriptionPaused } from '../../../../contracts/subscription-events.ts'
-import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import {
+  AS_IT_COMES,
+  type Sending,
+  type SubscriptionFilter,
+} from '../../../../contracts/domain/subscription.ts'
+import { aVerdict } from '../../../../contracts/domain/verdict.fixture.ts'
+import {
+  EVENT_CATALOGUE,
+  type EventType,
+  VerdictRecorded,
+} from '../../../../contracts/events/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/events/event-definition.ts'
+import { subscriptionStream, verdictStream } from '../../../../contracts/events/streams.ts'
+import type { SubscriptionPaused } from '../../../../contracts/events/subscription-events.ts'
+import type { Position } from '../../../../contracts/infra/position.ts'
 import { appendNext } from '../../../../testing/append-next.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createFakeClock, type FakeClock } from '../../../../testing/time/fake-clock.fixture.ts'

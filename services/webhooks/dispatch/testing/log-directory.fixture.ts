@@ -1,5 +1,5 @@
-import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import type { Tier } from '../../../../contracts/plans.ts'
+import type { Tier } from '../../../../contracts/domain/plans.ts'
+import { decodeEvent } from '../../../../contracts/events/event-catalogue.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from '../../state/subscription-state.ts'
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { ServiceError } from '../../../../contracts/errors/errors.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import type { Clock } from '../../../runtime/async/clock.ts'
 import type { Bus } from '../../../runtime/bus/bus.ts'

@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import type { NewEvent } from '../../../../contracts/event.ts'
+import type { Exchange } from '../../../../contracts/domain/series.ts'
+import type { Cadence, SubscriptionFilter } from '../../../../contracts/domain/subscription.ts'
+import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/domain/timeframes.ts'
+import { aVerdict } from '../../../../contracts/domain/verdict.fixture.ts'
+import type { Regime } from '../../../../contracts/domain/verdict.ts'
+import { type Verdict } from '../../../../contracts/domain/verdict.ts'
 import {
   decodeEvent,
   type ServiceEvent,
   UniverseRanked,
   VerdictRecorded,
-} from '../../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../../contracts/event-definition.ts'
-import type { Exchange } from '../../../../contracts/exchanges.ts'
-import type { JsonObject } from '../../../../contracts/json.ts'
-import { type Position, START } from '../../../../contracts/position.ts'
-import type { Regime } from '../../../../contracts/regime.ts'
-import { type digestRowSchema, ScanCompleted } from '../../../../contracts/scan-events.ts'
+} from '../../../../contracts/events/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../../../../contracts/events/event-definition.ts'
+import { type digestRowSchema, ScanCompleted } from '../../../../contracts/events/scan-events.ts'
 import {
   scanStream,
   subscriptionStream,
   universeStream,
   verdictStream,
-} from '../../../../contracts/streams.ts'
-import type { Cadence, SubscriptionFilter } from '../../../../contracts/subscription.ts'
-import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/subscription-events.ts'
-import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
-import { type Verdict } from '../../../../contracts/verdict.ts'
+} from '../../../../contracts/events/streams.ts'
+import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/events/subscription-events.ts'
+import type { NewEvent } from '../../../../contracts/infra/event.ts'
+import type { JsonObject } from '../../../../contracts/infra/json.ts'
+import { type Position, START } from '../../../../contracts/infra/position.ts'
 import { appendNext } from '../../../../testing/append-next.ts'
 import {
   createMemoryLog,

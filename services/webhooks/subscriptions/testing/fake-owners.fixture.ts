@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../../contracts/errors.ts'
-import type { OwnerAccounts, Subject, SubscriptionSlot } from '../../../../contracts/owner-accounts.ts'
-import type { Tier } from '../../../../contracts/plans.ts'
+import type { OwnerAccounts, Subject, SubscriptionSlot } from '../../../../contracts/domain/owner-accounts.ts'
+import type { Tier } from '../../../../contracts/domain/plans.ts'
+import { ServiceError } from '../../../../contracts/errors/errors.ts'
 
 interface Slot extends SubscriptionSlot {
   readonly generation: number

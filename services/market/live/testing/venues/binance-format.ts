@@ -1,5 +1,5 @@
-import type { Coin } from '../../../../../contracts/series.ts'
-import { type Timeframe, timeframeMs } from '../../../../../contracts/timeframes.ts'
+import type { Coin } from '../../../../../contracts/domain/series.ts'
+import { type Timeframe, timeframeMs } from '../../../../../contracts/domain/timeframes.ts'
 import type { FakeMarket, FakeTicker } from '../fake-market.ts'
 import { createVenueFormat, eachCoin, eachTicker, type VenueShape } from '../venue-format.ts'
 

@@ -1,5 +1,5 @@
-import type { Coin } from '../../../../../contracts/series.ts'
-import { HOUR_MS } from '../../../../../contracts/timeframes.ts'
+import type { Coin } from '../../../../../contracts/domain/series.ts'
+import { HOUR_MS } from '../../../../../contracts/domain/timeframes.ts'
 import type { FakeMarket, FakeTicker } from '../fake-market.ts'
 import { createVenueFormat, eachCoin, eachTicker } from '../venue-format.ts'
 

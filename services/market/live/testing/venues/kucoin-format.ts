@@ -1,4 +1,4 @@
-import type { Coin } from '../../../../../contracts/series.ts'
+import type { Coin } from '../../../../../contracts/domain/series.ts'
 import type { FakeMarket } from '../fake-market.ts'
 import { createVenueFormat, eachCoin, timeframesInUnits } from '../venue-format.ts'
 

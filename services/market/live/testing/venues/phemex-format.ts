@@ -1,4 +1,4 @@
-import type { Coin } from '../../../../../contracts/series.ts'
+import type { Coin } from '../../../../../contracts/domain/series.ts'
 import type { FakeMarket, FakeTicker } from '../fake-market.ts'
 import { createVenueFormat, eachTicker, timeframesInUnits } from '../venue-format.ts'
 

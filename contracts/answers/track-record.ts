@@ -1,0 +1,211 @@
+import { z } from 'zod'
+import { coinSchema, exchangeSchema } from '../domain/series.ts'
+import { timeframeSchema } from '../domain/timeframes.ts'
+import { count, instantUtc as instant } from '../infra/field-schemas.ts'
+import { cursorSchema, nextSchema } from './parameters.ts'
+
+const share = z.number().nullable()
+
+/** Results of a coin's calls over all its series of a model: of each series the calls whose windows do not overlap. */
+export const recordCoinSchema = z.object({
+  model_version: z.string(),
+  coin: coinSchema,
+  series: count.describe('Exchanges and timeframes that are pooled'),
+  verdicts: count.describe('Labelled verdicts, HOLD included'),
+  calls: count,
+  reached: count.describe('Races that reached a barrier'),
+  wins: count,
+  win_rate: z
+    .object({ value: z.number(), low: z.number(), high: z.number() })
+    .nullable()
+    .describe(
+      'Of `reached`, with the ends of its 95 % interval: too narrow where several series are pooled, since they overlap',
+    ),
+  trades: count.describe('Calls whose return is known'),
+  net_mean_bps: z.number().nullable().describe('Basis points a call, 12 for entering and leaving taken off'),
+  always_buy: share.describe('Win rate of always BUY on the same bars'),
+  always_sell: share.describe('The same of always SELL'),
+  random: share.describe('What a fair coin can expect on the same bars'),
+})
+
+export type RecordCoin = z.infer<typeof recordCoinSchema>
+
+export const recordCoinsSchema = z.object({ rows: z.array(recordCoinSchema), next: nextSchema })
+
+export type RecordCoinsAnswer = z.infer<typeof recordCoinsSchema>
+
+const sum = z.number().describe('Sum over the trades, basis points of one unit each, 12 per trade taken off')
+
+/** Results of a month's calls, of each series the calls whose windows do not overlap. */
+export const recordMonthSchema = z.object({
+  model_version: z.string(),
+  timeframe: timeframeSchema,
+  month: z.string().describe('Of the bars, as 2026-01'),
+  calls: count,
+  reached: count.describe('Races that reached a barrier'),
+  wins: count,
+  trades: count.describe('Calls whose return is known'),
+  net_bps: sum,
+  always_buy_bps: sum,
+  always_sell_bps: sum,
+  random_bps: sum.describe('What a fair coin can expect on the same bars'),
+  forecasts: count.describe('Verdicts with a range, HOLD included, whose window closed with all its bars'),
+  within_80: count.describe('Of those, prices that ended from p10 to p90, where four of five are expected'),
+  within_50: count.describe('From p25 to p75, where half are expected'),
+})
+
+export type RecordMonth = z.infer<typeof recordMonthSchema>
+
+export const recordMonthsSchema = z.object({ rows: z.array(recordMonthSchema) })
+
+const bps = z.number().nullable().describe('Basis points per call, 12 for entering and leaving taken off')
+
+const shareSchema = z
+  .object({ value: z.number(), low: z.number(), high: z.number() })
+  .describe('A share with the ends of its 95 % interval')
+
+const racesSchema = z
+  .object({ up: count, down: count, both: count, timeout: count, incomplete: count })
+  .describe('How races ended')
+
+const callsSchema = z.object({ BUY: count, SELL: count, HOLD: count })
+
+const inFavour = z
+  .number()
+  .nullable()
+  .describe('Share of `trades` that ended in favour, time-outs at the last close of their window')
+
+const grossBps = z.number().nullable().describe('Basis points per call, before costs')
+
+const baselineSchema = z.object({
+  win_rate: z.number().nullable(),
+  in_favour: inFavour,
+  gross_mean_bps: grossBps,
+  net_mean_bps: bps,
+})
+
+const reliabilitySchema = z.array(
+  z.object({
+    from: z.number().describe('Lowest probability of the likelier side'),
+    to: z.number().describe('All below it; the last row has no other end than 1'),
+    races: count,
+    non_overlapping: count.describe(
+      'Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on',
+    ),
+    said: z.number().describe('Mean probability of the likelier side'),
+    happened: z.number().describe('Share of races that it won'),
+  }),
+)
+
+/** Measurements of a model, for one series or pooled over the series of a timeframe. */
+export const trackRecordRowSchema = z.object({
+  model_version: z.string(),
+  exchange: exchangeSchema.nullable().describe('null where series are pooled'),
+  coin: coinSchema.nullable(),
+  timeframe: timeframeSchema,
+  from: instant.nullable().describe('Close of the earliest bar; null where no verdict counts'),
+  to: instant.nullable().describe('Close of the latest bar'),
+  verdicts: count.describe(
+    'Labelled verdicts, HOLD included; none is dropped, those of `recorded_late` are not among them',
+  ),
+  calls: callsSchema,
+  races: racesSchema.describe('How the races of all verdicts ended'),
+  spoken_races: racesSchema.describe('How the races of BUY and SELL ended'),
+  brier: z.number().nullable().describe('Mean squared error over races that one barrier won; 0.25 is a coin'),
+  brier_races: count,
+  brier_spoken: z.number().nullable().describe('The same over BUY and SELL'),
+  brier_spoken_races: count,
+  calibration_error: z
+    .number()
+    .nullable()
+    .describe('Mean distance between what was said and what happened, over the rows of `reliability`'),
+  reliability: reliabilitySchema,
+  spoken: z
+    .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
+    .describe('Every BUY and SELL; their windows overlap'),
+  non_overlapping: z
+    .object({
+      calls: count,
+      reached: count.describe('Races that reached a barrier; one bar that touched both is lost'),
+      wins: count,
+      win_rate: shareSchema.nullable(),
+      trades: count.describe('Calls whose return is known: all but incomplete ones'),
+      timed_out: count.describe('Of `trades`: races that reached no barrier, which `win_rate` leaves out'),
+      in_favour: shareSchema
+        .nullable()
+        .describe(
+          'Share of `trades` that ended in favour, time-outs by their exit: the figure to judge calls by',
+        ),
+      gross_mean_bps: grossBps,
+      net_mean_bps: bps,
+      mean_margin_bps: z
+        .number()
+        .nullable()
+        .describe('Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks'),
+      t: z.number().nullable().describe('Standard errors that the mean is away from 0, by blocks of time'),
+      blocks: count.describe('Blocks of 50 windows with a trade'),
+    })
+    .describe('Of each series the BUY and SELL whose windows do not overlap'),
+  baselines: z
+    .object({ always_buy: baselineSchema, always_sell: baselineSchema, random: baselineSchema })
+    .describe('On the bars of `non_overlapping`; `random` is what a fair coin can expect'),
+  ranges: z
+    .object({
+      forecasts: count.describe(
+        'Verdicts with a range, HOLD included, whose window closed with all its bars',
+      ),
+      non_overlapping: count.describe('Of each series those whose windows do not overlap'),
+      coverage_80: shareSchema
+        .nullable()
+        .describe('Share of returns within p10 and p90, which is to be 0.8; as sure as those apart make it'),
+      coverage_50: z.number().nullable().describe('The same of p25 and p75, which is to be 0.5'),
+      below: z.number().nullable().describe('Share of returns below p10, which is to be 0.1'),
+      above: z.number().nullable().describe('Share of returns above p90'),
+      pinball_bps: z.number().nullable().describe('Mean pinball loss of p10 and p90, in basis points'),
+    })
+    .describe('How far the price was to go, and how far it went'),
+  recorded_late: callsSchema.describe(
+    'Verdicts recorded late: when the first bar of their race had closed, or, in logs of former releases, their window; part of no other figure',
+  ),
+  bars_missed: count.describe('Bars without a verdict in front of one whose outcome is labelled'),
+})
+
+export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>
+
+/** Whether calls are made at a timeframe, and how the model did there of late. */
+export const speechRowSchema = z.object({
+  model_version: z.string(),
+  timeframe: timeframeSchema,
+  state: z
+    .enum(['calls', 'silent', 'withdrawn'])
+    .describe(
+      '`calls`: BUY and SELL are called; `silent`: the model has shown no skill there and never calls; `withdrawn`: no calls for now, because of late outcomes',
+    ),
+  reason: z.string().nullable().describe('Why no calls are made; null where they are'),
+  since: instant.nullable().describe('Since which bars it is so; null where calls were never withdrawn'),
+  window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
+  auc_180d: z
+    .number()
+    .nullable()
+    .describe(
+      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes',
+    ),
+  races_180d: count,
+  days_running: count.describe(
+    'Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state',
+  ),
+})
+
+export type SpeechAnswerRow = z.infer<typeof speechRowSchema>
+
+export const trackRecordAnswerSchema = z.object({
+  notice: z.string(),
+  as_of: z.string().describe('Position in the log up to which outcomes are counted'),
+  rows: z.array(trackRecordRowSchema),
+  speech: z
+    .array(speechRowSchema)
+    .describe('How each model does of late; on the first page, and as the newest outcomes have it'),
+  next: cursorSchema.nullable().describe('Give it as `after` for the rows after these; null at the end'),
+})
+
+export type TrackRecordAnswer = z.infer<typeof trackRecordAnswerSchema>

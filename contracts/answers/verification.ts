@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { recordedAsSchema } from './recorded-as.ts'
+import { verdictRowSchema } from './verdict-row.ts'
+
+/** An event as it stands in the log, without how it came about. */
+export const proofEventSchema = z.object({
+  id: z.uuid(),
+  type: z.string(),
+  schema: z.int().positive(),
+  stream: z.string(),
+  revision: z.int().nonnegative(),
+  position: z.string(),
+  at: z.iso.datetime(),
+  data: z.record(z.string(), z.json()),
+})
+
+const hashSchema = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256 over {data, id, schema, type} as JSON without spaces, the keys of all objects sorted')
+
+/** The log's record of one verdict. */
+export const verificationSchema = z.object({
+  verdict_id: z.uuid(),
+  event: proofEventSchema.describe('The verdict as it was recorded'),
+  hash: hashSchema,
+  window_closes_at: z.iso.datetime(),
+  recorded_as: recordedAsSchema,
+  recorded_note: z
+    .string()
+    .nullable()
+    .describe(
+      'How long after its bar or its window it was recorded, and why; null for one that was recorded live',
+    ),
+  outcome: z
+    .object({ event: proofEventSchema, hash: hashSchema })
+    .nullable()
+    .describe('What became of it; null until its window has closed and it was labelled'),
+  notice: z.string(),
+})
+
+/** The answer of `GET /verify/:verdict_id`. */
+export const verificationAnswerSchema = verificationSchema.extend({
+  market: z
+    .enum(MARKET_KINDS)
+    .describe('simulated: its prices are made up; recorded: replayed from files; live'),
+  verdict: verdictRowSchema
+    .omit({ cursor: true })
+    .describe(
+      'The verdict with the fields of every other answer; `event` has it as the log does, which is hashed',
+    ),
+})
+
+export type VerificationAnswer = z.infer<typeof verificationAnswerSchema>
+export type ProofEvent = z.infer<typeof proofEventSchema>
+export type Verification = z.infer<typeof verificationSchema>

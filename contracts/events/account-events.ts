@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { tierSchema } from '../domain/plans.ts'
+import { accountId, sha256, timeMs } from '../infra/field-schemas.ts'
+import { defineEvent } from './event-definition.ts'
+
+const stream = 'account-{account}'
+
+export const SubjectKeyCreated = defineEvent({
+  type: 'SubjectKeyCreated',
+  stream: 'subject-{account}.{generation}',
+  summary:
+    'The key under which what is personal of an account is sealed, itself wrapped under the master key. The one kind of stream that can be erased: that is how a person is forgotten.',
+  data: z.object({ accountId, generation: z.int().nonnegative(), wrappedKey: z.string().min(1).max(512) }),
+})
+
+export const AccountOpened = defineEvent({
+  type: 'AccountOpened',
+  stream,
+  summary:
+    'The owner of an e-mail address has an account: they gave a code that was sent there, or the operator opened it, also without an address. The address is sealed. After an AccountErased it is another account of the same id.',
+  data: z.object({
+    accountId,
+    /** How many times the account was erased before; names the stream of its key. */
+    generation: z.int().nonnegative(),
+    sealedEmail: z.string().min(1).max(1_024).nullable(),
+  }),
+})
+
+export const OwnerMailed = defineEvent({
+  type: 'OwnerMailed',
+  stream,
+  summary:
+    'A notice is mailed to the owner; it stands before the mail, so that an hour sends no more than it may.',
+  data: z.object({ accountId }),
+})
+
+export const SignInRequested = defineEvent({
+  type: 'SignInRequested',
+  stream,
+  summary: 'A sign-in code was made; only a keyed hash of it is kept. Several may be open at a time.',
+  data: z.object({
+    accountId,
+    requestId: z.uuid(),
+    codeHash: sha256,
+    expiresAt: timeMs,
+  }),
+})
+
+export const SignInConfirmed = defineEvent({
+  type: 'SignInConfirmed',
+  stream,
+  summary: 'The code of a sign-in request was given; the request is used up.',
+  data: z.object({ accountId, requestId: z.uuid() }),
+})
+
+/** The owner's name for a key, null without one. It may say anything, so it is sealed under the key of the account. */
+const keyLabelSchema = z.strictObject({ sealed: z.string().min(1).max(1_024) }).nullable()
+export type KeyLabel = z.infer<typeof keyLabelSchema>
+
+export const KeyIssued = defineEvent({
+  type: 'KeyIssued',
+  stream,
+  summary:
+    'An API key was issued. It was shown once; its SHA-256 and its first characters are kept. Its label is sealed under the key of the account.',
+  data: z.object({
+    accountId,
+    keyId: z.uuid(),
+    keyHash: sha256,
+    hint: z.string().min(1).max(16),
+    label: keyLabelSchema,
+  }),
+})
+
+export const KeyRevoked = defineEvent({
+  type: 'KeyRevoked',
+  stream,
+  summary: 'An API key no longer applies.',
+  data: z.object({ accountId, keyId: z.uuid(), reason: z.string().min(1).max(200) }),
+})
+
+export const SessionsEnded = defineEvent({
+  type: 'SessionsEnded',
+  stream,
+  summary:
+    'Sessions of browsers that began before an instant no longer apply: the owner signed out everywhere, or the operator ended what was older. A session ends by itself seven days after the sign-in; its claims are sealed in a cookie and stand in no event.',
+  data: z.object({ accountId, before: timeMs, reason: z.string().min(1).max(200) }),
+})
+
+export const PlanStarted = defineEvent({
+  type: 'PlanStarted',
+  stream,
+  summary: 'A paid plan began: granted by the operator, or bought.',
+  data: z.object({
+    accountId,
+    tier: tierSchema.exclude(['free']),
+    from: timeMs,
+    to: timeMs,
+    source: z.enum(['operator', 'payment']),
+    reference: z.string().max(200).nullable(),
+  }),
+})
+
+export const PlanEnded = defineEvent({
+  type: 'PlanEnded',
+  stream,
+  summary:
+    'The plans of a tier were ended before their time, or replaced by another, those that had not begun included.',
+  data: z.object({ accountId, tier: tierSchema, reason: z.string().min(1).max(200) }),
+})
+
+export const AccountErased = defineEvent({
+  type: 'AccountErased',
+  stream,
+  summary: 'An account was erased: its keys and sessions have ended, and the key of its sealed data is gone.',
+  data: z.object({ accountId, generation: z.int().nonnegative() }),
+})

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { quotaWindowSchema } from '../domain/plans.ts'
+import { sha256 } from '../infra/field-schemas.ts'
+import { defineEvent } from './event-definition.ts'
+
+/** Id of an account, or of an anonymous caller: the keyed hash of an address. */
+export const payerIdSchema = z.string().regex(/^[A-Za-z0-9-]{1,64}$/)
+const stream = 'quota-{account}.{window}'
+
+export const CHANNELS = ['http', 'mcp', 'operator'] as const
+export type Channel = (typeof CHANNELS)[number]
+
+export const QuotaDebited = defineEvent({
+  type: 'QuotaDebited',
+  stream,
+  summary:
+    'A tool call was answered and counted, in one: the event holds the answer, so neither can be without the other.',
+  data: z.object({
+    payerId: payerIdSchema,
+    window: quotaWindowSchema,
+    /** UTC day, `2026-11-21`. */
+    day: z.iso.date(),
+    tool: z.string().min(1).max(64),
+    channel: z.enum(CHANNELS),
+    keyId: z.uuid().nullable(),
+    /** Hash of the tool and its request in canonical form. */
+    requestHash: sha256,
+    /** Hash of the caller's Idempotency-Key. */
+    idempotencyHash: sha256.nullable(),
+    /** The answer as it was given, JSON text without the metadata of the channel. */
+    answer: z.string().max(262_144),
+    /** Calls used after this one, in the window and in the day. */
+    used: z.int().positive(),
+    usedToday: z.int().positive(),
+  }),
+})

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { coinSchema, exchangeSchema } from '../domain/series.ts'
+import { CADENCES } from '../domain/subscription.ts'
+import { timeframeSchema } from '../domain/timeframes.ts'
+import { callSchema, regimeSchema } from '../domain/verdict.ts'
+import { timeMs } from '../infra/field-schemas.ts'
+import { LIMITS } from '../limits.ts'
+import { defineEvent } from './event-definition.ts'
+
+const percentile = z.int().min(0).max(100)
+
+/** One call of a digest. Where it can be looked up follows from its verdict's id, so no address is kept. */
+export const digestRowSchema = z.object({
+  rank: z.int().positive(),
+  coin: coinSchema,
+  call: callSchema,
+  confidence: percentile,
+  strength: percentile,
+  regime: regimeSchema,
+  price: z.number().positive(),
+  barClose: timeMs,
+  validUntil: timeMs,
+  verdictId: z.uuid(),
+})
+
+export const ScanCompleted = defineEvent({
+  type: 'ScanCompleted',
+  stream: 'scan-{exchange}.{timeframe}',
+  summary:
+    'The ranked calls of an exchange and timeframe for one period of a digest. Recorded once per period, while somebody is subscribed to it; each subscriber is sent as many of its rows as asked for.',
+  data: z.object({
+    scanId: z.uuid(),
+    exchange: exchangeSchema,
+    timeframe: timeframeSchema,
+    cadence: z.enum(CADENCES),
+    /** Market time at which the period began, aligned to UTC; the scan was made shortly after. */
+    boundary: timeMs,
+    /** Market time of the scan. */
+    completedAt: timeMs,
+    /** Coins with a fresh verdict, and how many of them say HOLD. */
+    scanned: z.int().nonnegative(),
+    holds: z.int().nonnegative(),
+    /** By strength, best first; BUY and SELL only. */
+    calls: z.array(digestRowSchema).max(LIMITS.scanCoins),
+  }),
+})

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { sendingSchema, subscriptionFilterSchema } from '../domain/subscription.ts'
+import { accountId, reason, sealed, timeMs } from '../infra/field-schemas.ts'
+import { positionSchema } from '../infra/position.ts'
+import { defineEvent } from './event-definition.ts'
+
+const subscriptionId = z.uuid()
+const stream = 'subscription-{subscription}'
+
+export const SubscriptionCreated = defineEvent({
+  type: 'SubscriptionCreated',
+  stream,
+  summary:
+    'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
+  data: z.object({
+    subscriptionId,
+    accountId,
+    generation: z.int().nonnegative(),
+    sealedUrl: sealed,
+    sealedSecret: sealed,
+    filter: subscriptionFilterSchema,
+    sending: sendingSchema,
+    /** Signals after this position. */
+    startAfter: positionSchema,
+  }),
+})
+
+export const EndpointChanged = defineEvent({
+  type: 'EndpointChanged',
+  stream,
+  summary:
+    'The owner gave another address, or chose otherwise how deliveries are sent: what is sent from here on goes there, what waits for another try included.',
+  data: z.object({ subscriptionId, sealedUrl: sealed, sending: sendingSchema }),
+})
+
+export const SubscriptionChanged = defineEvent({
+  type: 'SubscriptionChanged',
+  stream,
+  summary: 'Another filter, for signals that are appended after this event.',
+  data: z.object({ subscriptionId, filter: subscriptionFilterSchema }),
+})
+
+export const SecretRotated = defineEvent({
+  type: 'SecretRotated',
+  stream,
+  summary: 'A new signing secret. Until the overlap ends, deliveries carry signatures of both.',
+  data: z.object({
+    subscriptionId,
+    generation: z.int().nonnegative(),
+    sealedSecret: sealed,
+    overlapUntil: timeMs,
+  }),
+})
+
+export const SubscriptionPaused = defineEvent({
+  type: 'SubscriptionPaused',
+  stream,
+  summary: 'Nothing is sent until it is resumed; the cursor stands still, so nothing is lost.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionResumed = defineEvent({
+  type: 'SubscriptionResumed',
+  stream,
+  summary:
+    'Sending goes on, also of a disabled subscription: where the cursor stands, or after another position (`now`, `since`), leaving out or repeating what lies between.',
+  data: z.object({
+    subscriptionId,
+    from: z.enum(['cursor', 'now', 'since']),
+    after: positionSchema.nullable(),
+  }),
+})
+
+export const SubscriptionDisabled = defineEvent({
+  type: 'SubscriptionDisabled',
+  stream,
+  summary:
+    'Nothing is sent any more: the endpoint failed for so long, or said that it is gone; or the operator stopped it, and only the operator can allow it again.',
+  data: z.object({ subscriptionId, reason, by: z.enum(['endpoint', 'operator']) }),
+})
+
+export const SubscriptionAllowed = defineEvent({
+  type: 'SubscriptionAllowed',
+  stream,
+  summary:
+    'The operator lifted a stop: the subscription is paused from here on, and its owner may resume it.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionRemoved = defineEvent({
+  type: 'SubscriptionRemoved',
+  stream,
+  summary: 'The owner removed it, or the account was erased. Nothing is sent after this.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionSlotTaken = defineEvent({
+  type: 'SubscriptionSlotTaken',
+  stream: 'account-{account}',
+  summary:
+    'Room for a subscription was taken, within what the plan allows; recorded before the subscription is.',
+  data: z.object({ accountId, subscriptionId }),
+})
+
+export const SubscriptionSlotFreed = defineEvent({
+  type: 'SubscriptionSlotFreed',
+  stream: 'account-{account}',
+  summary: 'The room of a subscription that was removed, or never came to be, is free again.',
+  data: z.object({ accountId, subscriptionId }),
+})
+
+export const RecoveryRequested = defineEvent({
+  type: 'RecoveryRequested',
+  stream,
+  summary:
+    'The owner asked for another try of what was given up since an instant (Unix milliseconds), the oldest first.',
+  data: z.object({ subscriptionId, since: timeMs }),
+})

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { chatAnswerSchema, searchAnswerSchema } from '../answers/knowledge.ts'
+import { LIMITS } from '../limits.ts'
+import type { ToolDefinition } from './tool-catalogue.ts'
+
+/** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUERY`, …). */
+export const searchKnowledgeRequest = z.strictObject({
+  query: z
+    .string()
+    .min(LIMITS.searchCharactersLeast)
+    .max(LIMITS.searchCharacters)
+    .describe('What to look for in the documentation, in plain words'),
+  limit: z.int().min(1).max(LIMITS.searchRows).default(10).describe('Sections at most'),
+})
+
+export interface SearchRequest {
+  /** Without blanks around it. */
+  readonly query: string
+  readonly limit: number
+}
+
+/** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUESTION`, …). */
+export const chatKnowledgeRequest = z.strictObject({
+  question: z
+    .string()
+    .min(LIMITS.questionCharactersLeast)
+    .max(LIMITS.questionCharacters)
+    .describe('One question about this service; earlier ones are not remembered'),
+  model: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      '`extractive`, or the model of this service where it has one; a wrong name is answered with the list',
+    ),
+})
+
+export interface ChatRequest {
+  /** Without blanks around it. */
+  readonly question: string
+  /** One of those there are. */
+  readonly model: string
+}
+
+/**
+ * The tools about the service itself. They are apart from the others because they are not sold call by call,
+ * cost none of a plan's calls, and say nothing about a market.
+ */
+export const KNOWLEDGE_TOOLS = {
+  search_knowledge: {
+    title: 'Search of the documentation',
+    description:
+      'Finds the sections of the docs of this service that match a query: tools and their fields, prices, quotas, rate limits, webhook signatures, error codes, settings. Needs an API key; costs no calls.',
+    request: searchKnowledgeRequest,
+    response: searchAnswerSchema,
+  },
+  chat_knowledge: {
+    title: 'Question about the service',
+    description:
+      'Answers one question about this service: explains how it works, what it charges, how payments by x402 work. From its documentation, with the sections it is taken from, or says that the documentation does not say. Needs an API key; costs no calls, but has a limit of its own.',
+    request: chatKnowledgeRequest,
+    response: chatAnswerSchema,
+  },
+} as const satisfies Record<string, ToolDefinition>
