@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 66_127,
-  testLines: 80_159,
+  productLines: 65_946,
+  testLines: 80_158,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

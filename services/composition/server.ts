@@ -24,8 +24,8 @@ import type { WebhookService } from '../http/webhook-service.ts'
 import { type McpPluginOptions, mcpPlugin } from '../mcp/mcp-plugin.ts'
 import { isPageRequest } from '../pages/api-client.ts'
 import { errorPage } from '../pages/error-page.ts'
+import { sendPage } from '../pages/layout.ts'
 import { type PagesPluginOptions, pagesPlugin } from '../pages/routes.ts'
-import { sendPage } from '../pages/send-page.ts'
 import { useMetrics } from './metrics/http-metrics.ts'
 
 /** How long Node waits, and how often it checks; milliseconds. */

@@ -13,7 +13,7 @@ export interface Refusal {
   readonly details?: { readonly fields?: readonly { readonly field: string; readonly problem: string }[] }
 }
 
-export type PageAnswer<Body> =
+type PageAnswer<Body> =
   | { readonly isOk: true; readonly body: Body }
   | { readonly isOk: false; readonly refusal: Refusal }
 
@@ -31,26 +31,20 @@ const PROOF_HEADER = 'x-own-request'
 export const isPageRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof: string): boolean =>
   headers[PROOF_HEADER] === proof
 
-/**
- * Asks the HTTP interface of this process on behalf of a visitor, with the session: so a page can do what any program
- * can, is refused what any program is refused, and nothing is decided twice.
- */
-export interface PageClient {
-  /** @throws ServiceError `unauthorized`, `key_unknown` where nobody is signed in any more */
-  ask<Body>(request: FastifyRequest, asked: PageRequest): Promise<PageAnswer<Body>>
-  /** @throws ServiceError of every refusal */
-  must<Body>(request: FastifyRequest, asked: PageRequest): Promise<Body>
-}
-
 /** Whether nobody is signed in any more. */
 export const isSessionOver = (error: unknown): boolean =>
   isServiceError(error, 'unauthorized') || isServiceError(error, 'key_unknown')
 
+export type PageClient = ReturnType<typeof createPageClient>
+
 /**
- * Makes the client with which the pages ask `app` within the process, under the session and address of its visitor.
+ * Makes the client with which pages ask the HTTP interface of this process, under the session and address of their
+ * visitor: a page can do what any program can, and nothing is decided twice.
+ *
  * @param proof a secret that goes along with a session, for {@link isPageRequest}: a session without it is refused
  */
-export function createPageClient(app: FastifyInstance, proof: string): PageClient {
+export function createPageClient(app: FastifyInstance, proof: string) {
+  /** @throws ServiceError `unauthorized`, `key_unknown` if the session is over */
   async function ask<Body>(
     request: FastifyRequest,
     { method = 'GET', path, body, idempotencyKey }: PageRequest,
@@ -65,25 +59,25 @@ export function createPageClient(app: FastifyInstance, proof: string): PageClien
         accept: 'application/json',
         ...(authorization !== undefined && { authorization, [PROOF_HEADER]: proof }),
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(body !== undefined && { payload: JSON.stringify(body) }),
+      ...(body !== undefined && { payload: body }),
     })
-    const told: unknown = answer.body === '' ? {} : answer.json()
-    if (answer.statusCode < 400) return { isOk: true, body: told as Body }
-    const refusal = { ...(told as Refusal), status: answer.statusCode }
+    const content: unknown = answer.body === '' ? {} : answer.json()
+    if (answer.statusCode < 400) return { isOk: true, body: content as Body }
+    const refusal = { ...(content as Refusal), status: answer.statusCode }
     const error = errorOf(refusal)
     if (isSessionOver(error)) throw error
     return { isOk: false, refusal }
   }
-  return {
-    ask,
-    async must<Body>(request: FastifyRequest, asked: PageRequest) {
-      const answer = await ask<Body>(request, asked)
-      if (answer.isOk) return answer.body
-      throw errorOf(answer.refusal)
-    },
+
+  /** @throws ServiceError for every refusal */
+  async function must<Body>(request: FastifyRequest, asked: PageRequest): Promise<Body> {
+    const answer = await ask<Body>(request, asked)
+    if (answer.isOk) return answer.body
+    throw errorOf(answer.refusal)
   }
+
+  return { ask, must }
 }
 
 /** A refusal of the interface as the error that it was. */

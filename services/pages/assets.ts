@@ -1,46 +1,77 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 
-/** A file that pages need; its name changes with what is in it, so that it can be kept for ever. */
-export interface Asset {
-  readonly path: string
-  readonly type: string
-  readonly body: Buffer
-  readonly gzipped: Buffer
-}
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-function readAsset(name: string, type: string, at = new URL(`assets/${name}`, import.meta.url)): Asset {
+/** Reads a file that pages load. Its name changes with its content, so caches may keep it forever. */
+function readAsset(name: string, type: string, at = new URL(`assets/${name}`, import.meta.url)) {
   const body = readFileSync(at)
   const [stem, ending] = name.split('.')
-  return {
-    path: `/assets/${stem}.${hash('sha256', body).slice(0, 12)}.${ending}`,
-    type,
-    body,
-    gzipped: gzipSync(body, { level: 9 }),
-  }
+  const path = `/assets/${stem}.${hash('sha256', body).slice(0, 12)}.${ending}`
+  return { path, type, body, gzipped: gzipSync(body, { level: 9 }) }
 }
 
 export const STYLE = readAsset('style.css', 'text/css; charset=utf-8')
-export const SCRIPT = readAsset('page.mjs', 'text/javascript; charset=utf-8')
+export const SCRIPT = readAsset('page.mjs', SCRIPT_TYPE)
 /** For the page of a verdict alone. */
-export const PROOF_SCRIPT = readAsset('proof.mjs', 'text/javascript; charset=utf-8')
+export const PROOF_SCRIPT = readAsset('proof.mjs', SCRIPT_TYPE)
 /** For the page of a series alone. */
-export const SERIES_SCRIPT = readAsset('series.mjs', 'text/javascript; charset=utf-8')
-/** All of lightweight-charts in one file, beside the one that it gives to bundlers. */
+export const SERIES_SCRIPT = readAsset('series.mjs', SCRIPT_TYPE)
+/** All of lightweight-charts in one file, which its package has beside the one for bundlers. */
 export const CHART_LIBRARY = readAsset(
   'charts.mjs',
-  'text/javascript; charset=utf-8',
+  SCRIPT_TYPE,
   new URL('lightweight-charts.standalone.production.mjs', import.meta.resolve('lightweight-charts')),
 )
 export const ICON = readAsset('favicon.svg', 'image/svg+xml')
 export const PREVIEW = readAsset('preview.png', 'image/png')
-export const ASSETS: readonly Asset[] = [
-  STYLE,
-  SCRIPT,
-  PROOF_SCRIPT,
-  SERIES_SCRIPT,
-  CHART_LIBRARY,
-  ICON,
-  PREVIEW,
-]
+export const ASSETS = [STYLE, SCRIPT, PROOF_SCRIPT, SERIES_SCRIPT, CHART_LIBRARY, ICON, PREVIEW] as const
+
+const FOREVER = 'public, max-age=31536000, immutable'
+const A_DAY = 'public, max-age=86400'
+
+/** Crawlers find the board, the record and the documentation; a page for each verdict has no end. */
+const ROBOTS = `User-agent: *
+Disallow: /verify/
+Disallow: /account
+Disallow: /webhooks
+Disallow: /api/
+Disallow: /log/
+Disallow: /sealed/
+`
+
+/** Addresses that people try, or get by cutting another one. */
+const USUAL: Readonly<Record<string, string>> = {
+  '/series': '/#series',
+  '/series/:exchange': '/#series',
+  '/login': '/account',
+  '/pricing': '/docs/prices',
+  '/api': '/docs/api',
+}
+
+/** The files that pages load, those that browsers and crawlers look for, and redirects of usual addresses. */
+export const assetRoutes: FastifyPluginAsyncZod = async (app) => {
+  for (const { path, type, body, gzipped } of ASSETS) {
+    app.get(path, async (request, reply) => {
+      reply.headers({ 'content-type': type, 'cache-control': FOREVER, vary: 'accept-encoding' })
+      // Services that show previews of pages load images from their own origin.
+      if (type === 'image/png') return reply.header('cross-origin-resource-policy', 'cross-origin').send(body)
+      const isGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+      return isGzip ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
+    })
+  }
+  app.get('/favicon.ico', async (_request, reply) =>
+    reply.headers({ 'content-type': ICON.type, 'cache-control': A_DAY }).send(ICON.body),
+  )
+  app.get('/robots.txt', async (_request, reply) =>
+    reply.headers({ 'content-type': TEXT_TYPE, 'cache-control': A_DAY }).send(ROBOTS),
+  )
+  for (const [path, onward] of Object.entries(USUAL))
+    app.get(path, async (_request, reply) => reply.redirect(onward, 302))
+  app.get<{ Params: { coin: string } }>('/series/:exchange/:coin', async ({ params }, reply) =>
+    reply.redirect(`/?coin=${encodeURIComponent(params.coin)}#series`, 302),
+  )
+}

@@ -1,46 +1,26 @@
 import type { Result } from '../../contracts/answers/board.ts'
-import type { PaymentState } from '../../contracts/answers/service-block.ts'
 import type { VerdictRow } from '../../contracts/answers/verdict-row.ts'
 import type { Series } from '../../contracts/domain/series.ts'
 import { FEWEST_FOR_PERCENT, shareText } from '../../contracts/domain/statistics.ts'
 import { MINUTE_MS } from '../../contracts/domain/timeframes.ts'
 import type { Call, Regime } from '../../contracts/domain/verdict.ts'
-import type { Json } from '../../contracts/infra/json.ts'
 import { type Content, type Html, html } from './html.ts'
 import { scrolling } from './layout.ts'
 
-/** Words and signs of regimes: the sign is for the eye, the word for everybody. */
-export const REGIME_WORDS: Readonly<Record<Regime, string>> = {
-  TRENDING_UP: 'trending up',
-  TRENDING_DOWN: 'trending down',
-  RANGING: 'ranging',
-  VOLATILE: 'volatile',
-}
-const REGIME_SIGNS: Readonly<Record<Regime, string>> = {
-  TRENDING_UP: '↗',
-  TRENDING_DOWN: '↘',
-  RANGING: '→',
-  VOLATILE: '↯',
+/** The sign is for the eye, the word for everybody. */
+const REGIMES: Readonly<Record<Regime, readonly [sign: string, words: string]>> = {
+  TRENDING_UP: ['↗', 'trending up'],
+  TRENDING_DOWN: ['↘', 'trending down'],
+  RANGING: ['→', 'ranging'],
+  VOLATILE: ['↯', 'volatile'],
 }
 
-export const regimeSign = (regime: Regime): Html =>
-  html`<span aria-hidden="true">${REGIME_SIGNS[regime]}</span>`
-export const regimeText = (regime: Regime): Html => html`${regimeSign(regime)} ${REGIME_WORDS[regime]}`
+export const regimeText = (regime: Regime): Html =>
+  html`<span aria-hidden="true">${REGIMES[regime][0]}</span> ${REGIMES[regime][1]}`
 
 export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
 
 export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
-
-export const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
-  owed: 'warn',
-  settling: 'warn',
-  broadcast: 'warn',
-  unknown: 'warn',
-  confirmed: 'ok',
-  final: 'ok',
-  uncollectable: 'failed',
-  refunded: '',
-}
 
 const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
 export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
@@ -136,15 +116,6 @@ ${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`,
   )
 }
 
-const SHARE_WIDTH = 160
-
-/** A bar to the right or, of what is negative, to the left. @param share from −1 to 1 */
-export function shareBar(share: number): Html {
-  const middle = SHARE_WIDTH / 2
-  const length = Math.round(10 * Math.abs(share) * middle) / 10
-  return html`<svg width="${SHARE_WIDTH}" height="14" viewBox="0 0 ${SHARE_WIDTH} 14" aria-hidden="true"><path class="axis" d="M${middle} 0V14"/><rect class="${share < 0 ? 'neg' : 'pos'}" x="${share < 0 ? middle - length : middle}" y="2" width="${length}" height="10"/></svg>`
-}
-
 /** Names and what they are, one below the other. */
 export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
   html`<table class="facts">${rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</table>`
@@ -188,7 +159,3 @@ export function address(path: string, parameters: Parameters): string {
   }
   return given.size === 0 ? path : `${path}?${given.toString()}`
 }
-
-/** A string as it is, any other value as JSON, and an empty text for undefined. */
-export const valueText = (value: Json | undefined): string =>
-  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

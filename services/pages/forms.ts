@@ -3,10 +3,10 @@ import type { Refusal } from './api-client.ts'
 import { note } from './components.ts'
 import { type Content, type Html, html } from './html.ts'
 
-/** The input by the name of the field; several values where several were chosen. */
+/** The input by the name of the field; several values if several were chosen. */
 export type Typed = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A form after it was refused: what was typed, and what is wrong with it. */
+/** A form after it was refused: the input, and its fault. */
 export interface FormState {
   readonly typed: Typed
   readonly refusal?: Refusal | undefined
@@ -14,19 +14,22 @@ export interface FormState {
 
 export const EMPTY_FORM: FormState = { typed: {} }
 
-export interface FieldOptions {
+interface FieldOptions {
   readonly label: string
   readonly hint?: Content
+  readonly value?: string
+}
+
+interface InputOptions extends FieldOptions {
   readonly type?: string
   readonly isRequired?: boolean
   readonly autocomplete?: string
   readonly maxLength?: number
-  readonly value?: string
-  /** Names in a refusal that mean this field, where they are others than its own. */
-  readonly alsoNamed?: readonly string[]
-  /** Text that no spelling is looked for in. */
+  /** Turns the spelling checker off. */
   readonly isCode?: boolean
 }
+
+type Choice = readonly [value: string, text: string]
 
 /** The value of a form field; empty without it. @throws ServiceError `invalid_request` for one that is sent twice */
 export const textOf = (form: Typed, name: string): string => {
@@ -37,42 +40,35 @@ export const textOf = (form: Typed, name: string): string => {
   })
 }
 
-/** The fault of a field; its name may come before a path within it, as in `assets.0`. */
-export function faultOf({ refusal }: FormState, names: readonly string[]): string | undefined {
-  const fields = refusal?.details?.fields ?? []
-  return fields.find(({ field }) => names.some((name) => field === name || field.startsWith(`${name}.`)))
-    ?.problem
-}
-
-/** A refusal that is about one field says so of it. */
+/** Moves a refusal with this code to a field. */
 export const named = (refusal: Refusal, code: string, field: string): Refusal =>
   refusal.code === code ? { ...refusal, details: { fields: [{ field, problem: refusal.message }] } } : refusal
 
-function fieldParts(state: FormState, name: string, { hint, alsoNamed = [] }: FieldOptions) {
-  const fault = faultOf(state, [name, ...alsoNamed])
-  const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(
-    Boolean,
-  )
+/** The fault and the hint of a field, and the attributes that refer to them. */
+function fieldParts({ refusal }: FormState, name: string, hint: Content) {
+  // A fault may be within the field, as in `assets.0`.
+  const fault = refusal?.details?.fields?.find(({ field }) => field.split('.')[0] === name)?.problem
+  const ids = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean)
   return {
-    aria: html`${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && html` aria-invalid="true" autofocus`}`,
+    aria: html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${fault !== undefined && html` aria-invalid="true" autofocus`}`,
     below: html`${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}`,
   }
 }
 
-export function input(state: FormState, name: string, options: FieldOptions): Html {
+export function input(state: FormState, name: string, options: InputOptions): Html {
   const { label, type = 'text', isRequired, autocomplete = 'off', maxLength, isCode } = options
-  const { aria, below } = fieldParts(state, name, options)
-  const value = type === 'password' ? '' : textOf(state.typed, name) || (options.value ?? '')
+  const { aria, below } = fieldParts(state, name, options.hint)
+  const value = textOf(state.typed, name) || (options.value ?? '')
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${isRequired && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${isCode && html` spellcheck="false" autocapitalize="off"`}${aria}>${below}</div>`
 }
 
 export function select(
   state: FormState,
   name: string,
-  values: readonly (readonly [string, string])[],
+  values: readonly Choice[],
   options: FieldOptions,
 ): Html {
-  const { aria, below } = fieldParts(state, name, options)
+  const { aria, below } = fieldParts(state, name, options.hint)
   const chosen = textOf(state.typed, name) || (options.value ?? '')
   const all = values.map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
@@ -84,10 +80,10 @@ export function select(
 export function choices(
   state: FormState,
   name: string,
-  values: readonly (readonly [string, string])[],
-  options: Pick<FieldOptions, 'label' | 'hint'> & { readonly chosen?: readonly string[] },
+  values: readonly Choice[],
+  options: Omit<FieldOptions, 'value'> & { readonly chosen?: readonly string[] },
 ): Html {
-  const { below } = fieldParts(state, name, options)
+  const { below } = fieldParts(state, name, options.hint)
   const typed = state.typed[name]
   const chosen = typed === undefined ? (options.chosen ?? []) : [typed].flat()
   const boxes = values.map(

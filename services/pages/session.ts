@@ -2,18 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-
-/** The secret of a session lies in a cookie that scripts cannot read and only this host is sent. */
-const COOKIE = '__Host-session'
+import type { Typed } from './forms.ts'
 
 type Request = Pick<FastifyRequest, 'headers'>
 
-function cookieOf({ headers }: Request, wanted: string): string | undefined {
-  for (const part of (headers.cookie ?? '').split(';')) {
-    const [name, value] = part.trim().split('=', 2)
-    if (name === wanted) return value
-  }
-  return undefined
+/** Cookies that scripts cannot read and only this host is sent: the session, and a note for the next page. */
+const [SESSION, NOTE] = ['__Host-session', '__Host-note'] as const
+const NOTE_MS = 60_000
+
+function cookieOf({ headers }: Request, name: string): string {
+  const pairs = (headers.cookie ?? '').split(';').map((part) => part.trim().split('=', 2))
+  return pairs.find(([one]) => one === name)?.[1] ?? ''
 }
 
 const setCookie = (reply: FastifyReply, name: string, value: string, ms: number): FastifyReply =>
@@ -24,51 +23,46 @@ const setCookie = (reply: FastifyReply, name: string, value: string, ms: number)
 
 /** The credential that the pages send for the session of a request; undefined without a session. */
 export function sessionOf(request: Request): string | undefined {
-  const secret = cookieOf(request, COOKIE)
-  return secret !== undefined && /^[!-~]{1,512}$/.test(secret) ? `Session ${secret}` : undefined
+  const secret = cookieOf(request, SESSION)
+  return /^[!-~]{1,512}$/.test(secret) ? `Session ${secret}` : undefined
 }
 
 export const beginSession = (reply: FastifyReply, secret: string): FastifyReply =>
-  setCookie(reply, COOKIE, secret, LIMITS.sessionMs)
-export const endSession = (reply: FastifyReply): FastifyReply => setCookie(reply, COOKIE, '', 0)
+  setCookie(reply, SESSION, secret, LIMITS.sessionMs)
+export const endSession = (reply: FastifyReply): FastifyReply => setCookie(reply, SESSION, '', 0)
 
-/** A note is shown once by the next page of the same browser, to which the answer of a form leads. */
-const NOTE = '__Host-note'
-const NOTE_MS = 60_000
-
-/** Leaves a note. @param forMs how long it is kept */
-export const leaveNote = (reply: FastifyReply, note: object, forMs = NOTE_MS): FastifyReply =>
-  setCookie(reply, NOTE, Buffer.from(JSON.stringify(note)).toString('base64url'), forMs)
+/** Leaves a note, which the next page of the same browser shows once. */
+export const leaveNote = (reply: FastifyReply, note: object, ms = NOTE_MS): FastifyReply =>
+  setCookie(reply, NOTE, Buffer.from(JSON.stringify(note)).toString('base64url'), ms)
 export const removeNote = (reply: FastifyReply): FastifyReply => setCookie(reply, NOTE, '', 0)
 
-/** The note of a browser; undefined where there is none of this form. */
+/** The note of a browser; undefined if there is none of this form. */
 export function noteOf<Note>(request: Request, schema: z.ZodType<Note>): Note | undefined {
-  const text = Buffer.from(cookieOf(request, NOTE) ?? '', 'base64url').toString()
-  const result = schema.safeParse(tryJson(text))
-  return result.success ? result.data : undefined
-}
-
-function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return schema.parse(JSON.parse(Buffer.from(cookieOf(request, NOTE), 'base64url').toString()))
   } catch {
     return undefined
   }
 }
 
 /**
- * Refuses a form that a page of another site has sent. Browsers say where a form comes from; what says nothing is
- * taken for another site's.
+ * Refuses a form that a page of another site has sent. Browsers say where a form comes from; a request that says nothing
+ * counts as another site's.
  *
- * @param publicUrl under which the service is reached, also where a proxy in front of it changes the `Host`
+ * @param publicUrl under which callers reach the service, even if a proxy changes the `Host`
  * @throws ServiceError `cross_site`
  */
-export function requireOwnForm({ headers }: Pick<FastifyRequest, 'headers'>, publicUrl: string): void {
+export function requireOwnForm({ headers }: Request, publicUrl: string): void {
   const { origin, host } = headers
   const isOwn =
     origin === undefined
       ? headers['sec-fetch-site'] === 'same-origin'
-      : URL.canParse(origin) &&
-        (new URL(origin).host === host || (URL.canParse(publicUrl) && new URL(publicUrl).origin === origin))
+      : (URL.parse(origin)?.host ?? false) === host || URL.parse(publicUrl)?.origin === origin
   if (!isOwn) throw new ServiceError('cross_site')
+}
+
+/** The fields of a form. @throws ServiceError `cross_site` for another site's form */
+export function ownForm(request: FastifyRequest, publicUrl: string): Typed {
+  requireOwnForm(request, publicUrl)
+  return typeof request.body === 'object' && request.body !== null ? (request.body as Typed) : {}
 }

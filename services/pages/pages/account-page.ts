@@ -1,14 +1,25 @@
 import type { AccountAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
-import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
+import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/answers/payment.ts'
+import type { PaymentState } from '../../../contracts/answers/service-block.ts'
 import type { AppRow } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from '../components.ts'
+import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
 import { action, type FormState, input, refusalNote } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import type { Page } from '../layout.ts'
-import { paymentPath } from './payment.ts'
 import { endpointsPart, type Webhooks } from './webhooks.ts'
+
+const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
 
 export interface AccountView {
   readonly account: AccountAnswer
@@ -20,25 +31,26 @@ export interface AccountView {
   /** The first of its webhooks; undefined where there are none at all. */
   readonly webhooks: Webhooks | undefined
   readonly state: FormState
-  readonly after: string | undefined
-  /** Cursor of the page of payments. */
-  readonly paid: string | undefined
+  /** Cursors of the pages of usage and of payments. */
+  readonly after?: string | undefined
+  readonly paid?: string | undefined
 }
-
-const PARTS = [
-  ['keys', 'Keys'],
-  ['sessions', 'Sessions'],
-  ['apps', 'Programs'],
-  ['endpoints', 'Endpoints'],
-  ['usage', 'Usage'],
-  ['payments', 'Payments and receipts'],
-  ['erase', 'Erase'],
-] as const
 
 /** The account: plan, keys, sessions, usage, payments, and how to leave. */
 export function accountPage(view: AccountView): Page {
   const { account, issued, state } = view
-  const { quota } = account
+  const { quota, plan } = account
+  const { daily, limit, used } = quota
+  const left = `${whole(limit - used)} of ${whole(limit)}`
+  const parts = [
+    ['keys', 'Keys'],
+    ['sessions', 'Sessions'],
+    ['apps', 'Programs'],
+    ...(view.webhooks === undefined ? [] : [['endpoints', 'Endpoints']]),
+    ['usage', 'Usage'],
+    ...(view.payments === undefined ? [] : [['payments', 'Payments and receipts']]),
+    ['erase', 'Erase'],
+  ]
   return {
     title: 'Account',
     at: '/account',
@@ -51,17 +63,32 @@ ${tiles([
   [
     'Plan',
     account.tier,
-    account.plan === null
-      ? html`since ${time(account.opened_at, 'day')}`
-      : html`until ${time(account.plan.to, 'day')}`,
+    html`${plan === null ? 'since' : 'until'} ${time(plan?.to ?? account.opened_at, 'day')} UTC`,
   ],
-  ['Calls left', whole(quota.remaining), callsLeft(quota)],
-  ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)} UTC`],
+  [
+    'Calls left',
+    whole(quota.remaining),
+    daily === null
+      ? `of ${whole(limit)}; no limit a day`
+      : `today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${left}`,
+  ],
+  ['Used', whole(used), html`of ${whole(limit)}; counted anew ${time(quota.resets_at)} UTC`],
 ])}
-<nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && view.payments === undefined) || (at === 'endpoints' && view.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
-${planPart(view)}
+<nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
+<h2>Plan</h2>
+<p>${view.payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+${
+  account.next_plans.length > 0 &&
+  table('Plans that begin later', account.next_plans, {
+    Plan: ({ tier }) => tier,
+    'From, UTC': ({ from }) => time(from),
+    'To, UTC': ({ to }) => time(to),
+  })
+}
 ${keysPart(view)}
-${sessionsPart}
+<h2 id="sessions">Sessions</h2>
+<p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
+${action('/account/sessions/end', 'Sign out everywhere', { tone: 'bad', question: 'End every session, this one too?' })}
 ${appsPart(view.apps)}
 ${view.webhooks !== undefined && endpointsPart(view.webhooks)}
 ${usagePart(view)}
@@ -75,24 +102,9 @@ ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxL
   }
 }
 
-/** Each number beside the limit that it counts against: the day's where there is one. */
-const callsLeft = ({ daily, limit, used }: AccountView['account']['quota']): Html =>
-  daily === null
-    ? html`of ${whole(limit)}; no limit a day`
-    : html`today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
-
-function planPart({ account, payments }: AccountView): Html {
-  return html`<h2>Plan</h2>
-<p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
-${
-  account.next_plans.length > 0 &&
-  table('Plans that begin later', account.next_plans, {
-    Plan: ({ tier }) => tier,
-    'From, UTC': ({ from }) => time(from),
-    'To, UTC': ({ to }) => time(to),
-  })
-}`
-}
+/** A button that ends one thing. */
+const ending = (path: string, text: string, id: string, label: string, effect: string): Html =>
+  action(`/account/${path}`, text, { tone: 'bad', fields: { id }, question: `${label}? ${effect}`, label })
 
 function keysPart({ account: { keys }, state }: AccountView): Html {
   const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
@@ -100,12 +112,13 @@ function keysPart({ account: { keys }, state }: AccountView): Html {
     Name: ({ label }) => label,
     'Made, UTC': ({ created_at }) => time(created_at),
     Revoke: ({ key_id: id, hint }) =>
-      action('/account/keys/revoke', 'Revoke', {
-        tone: 'bad',
-        fields: { id },
-        question: `Revoke the key ${hint}? Programs that use it are refused from then on.`,
-        label: `Revoke the key ${hint}`,
-      }),
+      ending(
+        'keys/revoke',
+        'Revoke',
+        id,
+        `Revoke the key ${hint}`,
+        'Programs that use it are refused from then on.',
+      ),
   })
   return html`<h2 id="keys">Keys</h2>
 ${keys.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : rows}
@@ -115,10 +128,6 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 </form>`
 }
 
-const sessionsPart: Html = html`<h2 id="sessions">Sessions</h2>
-<p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
-${action('/account/sessions/end', 'Sign out everywhere', { tone: 'bad', question: 'End every session, this one too?' })}`
-
 function appsPart(apps: readonly AppRow[]): Html {
   const rows = table('Let in with access tokens, not with keys', apps, {
     Program: ({ name }) => (name === '' ? 'without a name' : name),
@@ -126,13 +135,8 @@ function appsPart(apps: readonly AppRow[]): Html {
       html`${host}<br><small><code>${id}</code></small>`,
     May: ({ scopes }) => scopes.join(', '),
     'Since, UTC': ({ created_at }) => time(created_at),
-    'Shut out': ({ id, name }) =>
-      action('/account/apps/end', 'End', {
-        tone: 'bad',
-        fields: { id },
-        question: `Shut ${name} out? It is refused from then on.`,
-        label: `Shut out ${name}`,
-      }),
+    End: ({ id, name }) =>
+      ending('apps/end', 'End', id, `End access of ${name}`, 'It is refused from then on.'),
   })
   return html`<h2 id="apps">Programs that act for you</h2>
 ${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}`
@@ -171,7 +175,10 @@ ${
 }`
 }
 
-const hashText = (hash: string): Html => html`<code title="${hash}">${hash.slice(0, 10)}…</code>`
+/** Anybody who has the id may see the payment. */
+const paymentPath = (id: string): string => `/account/payments/${id}`
+
+const hash = (text: string | null): Html | string => (text === null ? '—' : html`<code>${text}</code>`)
 
 function paymentsPart({ payments, paid, after }: AccountView): Html {
   if (payments === undefined) return html``
@@ -188,7 +195,7 @@ function paymentsPart({ payments, paid, after }: AccountView): Html {
       Transaction: ({ transaction, block }) =>
         transaction === null
           ? '—'
-          : html`${hashText(transaction)}${block !== null && html` <small>block ${whole(block)}</small>`}`,
+          : html`<code title="${transaction}">${transaction.slice(0, 10)}…</code>${block !== null && html` <small>block ${whole(block)}</small>`}`,
       'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
       Receipt: ({ id, state, claimed_at: at }) =>
         (state === 'confirmed' || state === 'final') &&
@@ -206,4 +213,27 @@ export const erasedPage: Page = {
   at: '/account',
   isPrivate: true,
   body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
+}
+
+/** One payment for people, as a receipt to keep or print. */
+export function paymentPage(payment: PaymentAnswer): Page {
+  const { id, state, reason, refunded_usdc: back, next_step: step } = payment
+  return {
+    title: `Payment of ${payment.amount_usdc} USDC`,
+    at: '/account',
+    isPrivate: true,
+    body: html`<p class="dim noprint"><a href="/account#payments">Account</a></p>
+<h1>${payment.amount_usdc} USDC for ${payment.product.replace('plans/', 'plan ')}</h1>
+<p class="lead">${tag(state, PAYMENT_TONES[state])} ${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</p>
+${facts([
+  ['Paid', html`${time(payment.claimed_at, 'second')} UTC`],
+  ['By', hash(payment.payer)],
+  ['Transaction', hash(payment.transaction)],
+  ['Block', payment.block === null ? '—' : whole(payment.block)],
+  ['Given back', Number(back) === 0 ? '—' : `${back} USDC`],
+  ['Changed', html`${time(payment.changed_at, 'second')} UTC`],
+  ['Id', hash(id)],
+])}
+<p class="dim noprint">The same for programs: <a href="/x402/payments/${id}"><code>GET /x402/payments/${id}</code></a></p>`,
+  }
 }

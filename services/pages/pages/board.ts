@@ -42,8 +42,7 @@ import {
 } from '../components.ts'
 import { select } from '../forms.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, type PageFrame, page } from '../layout.ts'
-import { sendPublicPage } from '../send-page.ts'
+import { type Page, type PageFrame, page, sendPublicPage } from '../layout.ts'
 import { totalsOf } from './track-record.ts'
 
 export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 'seriesHistory'> {

@@ -11,8 +11,7 @@ import { anyObject, bodyOf, operation } from '../../http/openapi.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import { type DocPage, eventSchema, type Knowledge, pagesByReader, plainText } from '../../knowledge/index.ts'
 import { escapeHtml, type Html, html, trusted } from '../html.ts'
-import { type Page, type PageFrame, page as wholePage } from '../layout.ts'
-import { sendPublicPage } from '../send-page.ts'
+import { type Page, type PageFrame, sendPublicPage, page as wholePage } from '../layout.ts'
 
 export interface DocsRoutesOptions {
   readonly knowledge: Pick<Knowledge, 'pages' | 'page' | 'search'>

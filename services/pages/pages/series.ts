@@ -10,7 +10,6 @@ import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { likelierBarrier } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { didYouMean, nearestName } from '../../../contracts/infra/input-faults.ts'
-import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesParams } from '../../http/routes/history.ts'
 import type { PageClient, Refusal } from '../api-client.ts'
@@ -32,16 +31,13 @@ import {
   regimeText,
   resultTag,
   seriesPath,
-  shareBar,
   table,
   tag,
   tiles,
   time,
-  valueText,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, type PageFrame, page } from '../layout.ts'
-import { sendPage, sendPublicPage } from '../send-page.ts'
+import { type Page, type PageFrame, page, sendPage, sendPublicPage } from '../layout.ts'
 import { requireOwnForm } from '../session.ts'
 
 export interface PagesOptions {
@@ -101,36 +97,27 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   const { exchange, coin, timeframe } = series
   const path = address('/api/markets', { exchange, coin })
   const markets = await client.ask<MarketsAnswer>(request, { path })
-  const has = (row: MarketsAnswer['rows'][number]) =>
-    row.timeframes.some((one) => one.timeframe === timeframe)
-  if (!markets.isOk || markets.body.rows.some(has)) return
-  const board = await client.ask<BoardAnswer>(request, { path: '/api/board?limit=1' })
-  const coins = board.isOk ? board.body.coins : []
+  const offered = markets.isOk ? markets.body.rows.flatMap((row) => row.timeframes) : []
+  if (!markets.isOk || offered.some((one) => one.timeframe === timeframe)) return
+  const { coins } = await client.must<BoardAnswer>(request, { path: '/api/board?limit=1' })
   throw new ServiceError('not_found', {
     message: `There is no series ${coin} ${timeframe} on ${exchange}${didYouMean(nearestName(coin, coins))}`,
     nextStep: `The board lists all series${coins.length > 0 ? `, of ${coins.slice(0, 20).join(', ')}` : ''}.`,
   })
 }
 
+type OpenCall = Pick<HistoryRow, 'call' | 'confidence' | 'regime' | 'reasoning'>
+
 interface RpcAnswer {
-  readonly result?: { readonly isError?: boolean; readonly structuredContent?: JsonObject }
+  readonly result?: { readonly structuredContent?: OpenCall | Refusal }
   readonly error?: { readonly message: string; readonly data?: { readonly next_step?: string } }
 }
 
-interface Asked {
-  readonly body?: JsonObject | undefined
-  readonly refusal?: Refusal | undefined
-}
+/** The open call, or the refusal: by the tool, or by the protocol if the key is not valid. */
+type Asked = OpenCall | Pick<Refusal, 'message' | 'next_step'>
 
-/** A call, or what was refused: by the tool, or by the protocol where the key does not hold. */
-function askedOf({ result, error }: RpcAnswer): Asked {
-  if (error !== undefined) {
-    const { message, data } = error
-    return { refusal: { status: 401, code: '', message, next_step: data?.next_step ?? '' } }
-  }
-  const content = result?.structuredContent ?? {}
-  return result?.isError === true ? { refusal: { ...(content as unknown as Refusal) } } : { body: content }
-}
+const askedOf = ({ result, error }: RpcAnswer): Asked =>
+  result?.structuredContent ?? { message: error?.message ?? '', next_step: error?.data?.next_step ?? '' }
 
 export interface SeriesView {
   readonly history: SeriesHistory
@@ -230,17 +217,23 @@ function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Htm
 }
 
 function askPart({ series, market_time: now }: SeriesHistory, asked: Asked | undefined): Html {
-  const answer = asked?.body
+  const answer =
+    asked &&
+    ('message' in asked
+      ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad')
+      : note(
+          html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`,
+          'good',
+        ))
   return html`<h2 id="ask">The open call</h2>
-${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${asked.refusal.next_step}</p>`, 'bad')}
-${
-  answer !== undefined &&
-  note(
-    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
-    'good',
-  )
-}
+${answer}
 <form method="post" action="${seriesPath(series)}#ask"><input type="hidden" name="request" value="${seriesName(series)}@${now}"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
+}
+
+/** A bar to the right or, for a negative share, to the left. @param share from −1 to 1 */
+function shareBar(share: number): Html {
+  const length = Math.round(800 * Math.abs(share)) / 10
+  return html`<svg width="160" height="14" viewBox="0 0 160 14" aria-hidden="true"><path class="axis" d="M80 0V14"/><rect class="${share < 0 ? 'neg' : 'pos'}" x="${share < 0 ? 80 - length : 80}" y="2" width="${length}" height="10"/></svg>`
 }
 
 function factorsPart(row: HistoryRow): Html {

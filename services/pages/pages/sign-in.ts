@@ -6,30 +6,20 @@ import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isSessionOver } from '../api-client.ts'
 import { address, note, whole } from '../components.ts'
-import { EMPTY_FORM, type FormState, input, named, refusalNote, textOf } from '../forms.ts'
+import { EMPTY_FORM, type FormState, input, named, refusalNote, type Typed, textOf } from '../forms.ts'
 import { type Html, html } from '../html.ts'
-import type { Page, PageFrame } from '../layout.ts'
-import { sendPage } from '../send-page.ts'
-import {
-  beginSession,
-  endSession,
-  leaveNote,
-  noteOf,
-  removeNote,
-  requireOwnForm,
-  sessionOf,
-} from '../session.ts'
+import { type Page, type PageFrame, sendPage } from '../layout.ts'
+import { beginSession, endSession, leaveNote, noteOf, ownForm, removeNote, sessionOf } from '../session.ts'
 import type { PagesOptions } from './series.ts'
 
-export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** The fields of a form. @throws ServiceError `cross_site` for one that is not this service's */
-export function ownForm(request: FastifyRequest, publicUrl: string): Form {
-  requireOwnForm(request, publicUrl)
-  return typeof request.body === 'object' && request.body !== null ? (request.body as Form) : {}
+interface SignInForm extends FormState {
+  /** Why the visitor has to sign in. */
+  readonly notice?: string | undefined
+  /** Describes the page that the visitor opened. */
+  readonly about?: Html | undefined
 }
 
-/** Asks to sign in, and says why where there was a session. */
+/** Asks to sign in, and says why if there was a session. */
 export function sendSignIn(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -41,14 +31,11 @@ export function sendSignIn(
   const notice = isOver
     ? `Your session has ended: you signed out everywhere, or it was ${LIMITS.sessionMs / DAY_MS} days old. Sign in again.`
     : state.notice
-  return sendPage(
-    reply.code(state.refusal?.status ?? 200),
-    frame(),
-    signInPage({ ...state, notice }, frame()),
-  )
+  const page = signInPage({ ...state, notice }, frame())
+  return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
 }
 
-/** Has a person whose session is over sign in, and then go on to the page that they wanted. @param about that page */
+/** Asks visitors without a session to sign in, and leads them on to the page they opened. @param about that page */
 export function askToSignIn(app: FastifyInstance, options: Pick<PagesOptions, 'frame'>, about?: Html): void {
   app.setErrorHandler((error, request, reply) => {
     if (!isSessionOver(error)) throw error
@@ -58,39 +45,33 @@ export function askToSignIn(app: FastifyInstance, options: Pick<PagesOptions, 'f
 }
 
 /** The page to return to after a sign-in: always a page of this service. */
-export function returnPath(form: Form): string | undefined {
+export function returnPath(form: Typed): string | undefined {
   const path = textOf(form, 'return_to')
-  return /^\/(?:oauth\/authorize\?|webhooks(?:[/?]|$))[!-~]*$/.test(path) &&
-    path.length <= LIMITS.requestUrlCharacters
-    ? path
-    : undefined
+  const isOwn = /^\/(?:oauth\/authorize\?|webhooks(?:[/?]|$))[!-~]*$/.test(path)
+  return isOwn && path.length <= LIMITS.requestUrlCharacters ? path : undefined
 }
 
-/** The sign-in that waits for its code. */
-const codeNote = z.object({ email: z.string(), signInId: z.string(), onward: z.string() })
+/** A sign-in that waits for its code. */
+const codeNote = z.object({ email: z.string(), sign_in_id: z.string(), return_to: z.string().optional() })
 
 /** The two steps of a sign-in: an address, then the code that was sent there. */
 export function signInForms(app: FastifyInstance, options: PagesOptions): void {
   const { client, frame } = options
   app.post('/account/sign-in', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
-    const email = textOf(form, 'email').trim()
-    const typed = { email, return_to: returnPath(form) }
-    const asked = await client.ask<{ sign_in_id: string }>(request, {
-      method: 'POST',
-      path: '/api/sign-in',
-      body: { email },
-    })
-    if (!asked.isOk) return sendSignIn(request, reply, options, { typed, refusal: asked.refusal })
-    const left = { email, signInId: asked.body.sign_in_id, onward: typed.return_to ?? '' }
-    return leaveNote(reply, left, LIMITS.signInCodeMs).redirect('/account/code', 303)
+    const typed = { email: textOf(form, 'email').trim(), return_to: returnPath(form) }
+    const body = { email: typed.email }
+    const asked = { method: 'POST', path: '/api/sign-in', body } as const
+    const answer = await client.ask<{ sign_in_id: string }>(request, asked)
+    if (!answer.isOk) return sendSignIn(request, reply, options, { typed, refusal: answer.refusal })
+    const { sign_in_id } = answer.body
+    return leaveNote(reply, { ...typed, sign_in_id }, LIMITS.signInCodeMs).redirect('/account/code', 303)
   })
 
   app.get('/account/code', async (request, reply) => {
-    const left = noteOf(request, codeNote)
-    if (left === undefined) return reply.redirect('/account', 303)
-    const { email, signInId, onward } = left
-    return sendPage(reply, frame(), codePage({ typed: { return_to: onward }, email, signInId }, frame()))
+    const typed = noteOf(request, codeNote)
+    if (typed === undefined) return reply.redirect('/account', 303)
+    return sendPage(reply, frame(), codePage({ typed }, frame()))
   })
 
   // The addresses of forms, opened from history.
@@ -100,84 +81,54 @@ export function signInForms(app: FastifyInstance, options: PagesOptions): void {
   app.post('/account/confirm', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
     const given = (name: string) => textOf(form, name).trim()
-    const [email, code, signInId] = [given('email'), given('code'), given('sign_in_id')]
-    const body = { email, code, ...(signInId !== '' && { sign_in_id: signInId }) }
-    const returning = returnPath(form)
-    const confirmed = await client.ask<BegunSessionAnswer>(request, {
-      method: 'POST',
-      path: '/api/sign-in/session',
-      body,
-    })
+    const [email, code, id] = [given('email'), given('code'), given('sign_in_id')]
+    const body = { email, code, ...(id !== '' && { sign_in_id: id }) }
+    const asked = { method: 'POST', path: '/api/sign-in/session', body } as const
+    const confirmed = await client.ask<BegunSessionAnswer>(request, asked)
+    const return_to = returnPath(form)
     if (confirmed.isOk) {
-      const onward = address('/account', { signed_in: 1, return_to: returning })
+      const onward = address('/account', { signed_in: 1, return_to })
       return beginSession(removeNote(reply), confirmed.body.session).redirect(onward, 303)
     }
     const refusal = named(confirmed.refusal, 'sign_in_refused', 'code')
-    const typed = { code, return_to: returning }
-    return sendPage(
-      reply.code(refusal.status),
-      frame(),
-      codePage({ typed, refusal, email, signInId }, frame()),
-    )
+    const page = codePage({ typed: { email, code, sign_in_id: id, return_to }, refusal }, frame())
+    return sendPage(reply.code(refusal.status), frame(), page)
   })
 }
 
-/** The words about codes where no mail server is configured. */
+/** Says where codes are if no mail server is configured. */
 const NO_MAIL = 'No mail server is configured here: the code stands in the terminal of the service.'
 
-interface SignInForm extends FormState {
-  /** Why one is here, where it was not one's own doing. */
-  readonly notice?: string | undefined
-  /** About the place that one wanted to go to. */
-  readonly about?: Html | undefined
+const hidden = ({ typed }: FormState, name: string): Html | false => {
+  const value = textOf(typed, name)
+  return value !== '' && html`<input type="hidden" name="${name}" value="${value}">`
 }
 
 /** Asks for an address, to which a code is sent. */
-export function signInPage(state: SignInForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
+function signInPage(state: SignInForm, { hasNoMail = false }: PageFrame): Page {
   const { notice, about } = state
-  const sent = hasNoMail === true ? NO_MAIL : 'A code is sent to your address.'
-  return {
-    title: 'Sign in',
-    at: about === undefined ? '/account' : '/webhooks',
-    body: html`${about ?? html`<h1>Sign in</h1>`}${about && html`<h2>Sign in</h2>`}
-<p class="lead">${sent} There is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
+  const body = html`${about}${about === undefined ? html`<h1>Sign in</h1>` : html`<h2>Sign in</h2>`}
+<p class="lead">${hasNoMail ? NO_MAIL : 'A code is sent to your address.'} There is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
 ${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/sign-in" class="stack">
-${returnField(state)}${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
-<div><button type="submit" class="main">${hasNoMail === true ? 'Make the code' : 'Send the code'}</button></div>
-</form>`,
-  }
-}
-
-/** The page that follows a sign-in, carried from form to form. */
-const returnField = ({ typed }: FormState): Html | false => {
-  const { return_to: path } = typed
-  return (
-    typeof path === 'string' && path !== '' && html`<input type="hidden" name="return_to" value="${path}">`
-  )
-}
-
-interface CodeForm extends FormState {
-  readonly email: string
-  readonly signInId: string
+${hidden(state, 'return_to')}${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
+<div><button type="submit" class="main">${hasNoMail ? 'Make the code' : 'Send the code'}</button></div>
+</form>`
+  return { title: 'Sign in', at: about === undefined ? '/account' : '/webhooks', body }
 }
 
 /** Asks for the code. */
-function codePage(state: CodeForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
-  const sent = hasNoMail === true ? NO_MAIL : `If a code can be sent to ${state.email}, it is on its way.`
-  return {
-    title: 'Enter the code',
-    at: '/account',
-    isPrivate: true,
-    body: html`<h1>Enter the code</h1>
-<p class="lead">${sent} It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
+function codePage(state: FormState, { hasNoMail = false }: PageFrame): Page {
+  const sent = `If a code can be sent to ${textOf(state.typed, 'email')}, it is on its way.`
+  const body = html`<h1>Enter the code</h1>
+<p class="lead">${hasNoMail ? NO_MAIL : sent} It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/confirm" class="stack">
-<input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">${returnField(state)}
-${input(state, 'code', { label: hasNoMail === true ? 'Code' : 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
+${hidden(state, 'email')}${hidden(state, 'sign_in_id')}${hidden(state, 'return_to')}
+${input(state, 'code', { label: hasNoMail ? 'Code' : 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
 <div><button type="submit" class="main">Sign in</button></div>
 </form>
-<p><a href="/account">Use another address, or ask for another code</a></p>`,
-  }
+<p><a href="/account">Use another address, or ask for another code</a></p>`
+  return { title: 'Enter the code', at: '/account', isPrivate: true, body }
 }

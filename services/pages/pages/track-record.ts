@@ -26,8 +26,7 @@ import {
 import { address, note, pager, percent, soFar, sum, table, tiles, time, whole } from '../components.ts'
 import { input, refusalNote, select } from '../forms.ts'
 import { type Html, html } from '../html.ts'
-import { type Page, page, scrolling } from '../layout.ts'
-import { sendPublicPage } from '../send-page.ts'
+import { type Page, page, scrolling, sendPublicPage } from '../layout.ts'
 import type { PagesOptions } from './series.ts'
 
 const word = z.string().max(256).optional()

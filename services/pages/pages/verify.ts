@@ -1,13 +1,9 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { resultOf } from '../../../contracts/answers/board.ts'
 import { verdictRow } from '../../../contracts/answers/verdict-row.ts'
-import {
-  type ProofEvent,
-  type Verification,
-  type VerificationAnswer,
-  verificationAnswerSchema,
-} from '../../../contracts/answers/verification.ts'
-import { isoTime } from '../../../contracts/domain/iso-time.ts'
+import type { ProofEvent, Verification, VerificationAnswer } from '../../../contracts/answers/verification.ts'
+import { verificationAnswerSchema } from '../../../contracts/answers/verification.ts'
 import type { Outcome } from '../../../contracts/domain/outcome.ts'
 import { likelierBarrier, type Verdict } from '../../../contracts/domain/verdict.ts'
 import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
@@ -15,19 +11,9 @@ import { acceptsHtmlFirst } from '../../http/accept.ts'
 import { bodyOf, operation } from '../../http/openapi.ts'
 import { signalOfLeaving } from '../../http/request-signal.ts'
 import { PROOF_SCRIPT } from '../assets.ts'
-import {
-  facts,
-  percent,
-  price,
-  regimeText,
-  seriesLink,
-  signedPercent,
-  time,
-  valueText,
-} from '../components.ts'
-import { type Html, html } from '../html.ts'
-import type { Page, PageFrame } from '../layout.ts'
-import { sendPage } from '../send-page.ts'
+import { facts, percent, price, regimeText, seriesLink, signedPercent, time } from '../components.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { type Page, type PageFrame, sendPage } from '../layout.ts'
 
 export interface VerifyRoutesOptions {
   readonly market: MarketKind
@@ -49,35 +35,31 @@ const schema = {
   response: bodyOf({ 'application/json': verificationAnswerSchema, 'text/html': z.string() }),
 }
 
-/**
- * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a page
- * for those who prefer one. Open to every holder of the id, which cannot be guessed.
- */
+/** `GET /verify/:verdict_id`: the recorded verdict, its hash and its outcome, open to every holder of the id. */
 export const verifyRoutes: FastifyPluginAsyncZod<
   VerifyRoutesOptions & { readonly frame: () => PageFrame }
-> = async (app, options) => {
+> = async (app, { market, verify, frame }) => {
   app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
-    const id = request.params.verdict_id.toLowerCase()
-    const verification = await options.verify(id, signalOfLeaving(reply))
-    const answer = answerOf(verification, options.market)
+    const verification = await verify(request.params.verdict_id.toLowerCase(), signalOfLeaving(reply))
+    const { event, outcome } = verification
+    const labelled = outcome === null ? null : (outcome.event.data as unknown as Outcome)
+    const { cursor: _cursor, ...verdict } = verdictRow(
+      event.data as unknown as Verdict,
+      '',
+      event.at,
+      labelled,
+    )
+    const answer = { ...verification, market, verdict }
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request) : format === 'html'
-    // With its outcome there is nothing left that could change. A page names files that a release replaces.
-    const isFinal = verification.outcome !== null && !isPage
+    // A verdict with its outcome never changes. A page links files that a release replaces.
+    const isFinal = outcome !== null && !isPage
     reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
     reply.header('vary', 'accept')
     if (!isPage) return answer
     const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
-    return sendPage(reply, options.frame(), verificationPage(answer, hasLog))
+    return sendPage(reply, frame(), verificationPage(answer, hasLog))
   })
-}
-
-/** The log holds nothing else under these events. */
-function answerOf(verification: Verification, market: MarketKind): VerificationAnswer {
-  const { event, outcome } = verification
-  const labelled = outcome === null ? null : (outcome.event.data as unknown as Outcome)
-  const { cursor: _cursor, ...verdict } = verdictRow(event.data as unknown as Verdict, '', event.at, labelled)
-  return { ...verification, market, verdict }
 }
 
 const MARKETS: Readonly<Record<MarketKind, string>> = {
@@ -85,69 +67,21 @@ const MARKETS: Readonly<Record<MarketKind, string>> = {
   recorded: 'This market was replayed from recorded prices.',
   live: 'This market was live.',
 }
-
-const placeRows = (event: ProofEvent, hash: string) =>
-  [
-    ['Event', `${event.type} ${event.id}`],
-    ['Recorded', html`${time(event.at, 'second')} UTC`],
-    ['Stream', `${event.stream}, revision ${event.revision}`],
-    ['Position', event.position],
-    ['SHA-256', hash],
-  ] as const
-
-const RACES: Readonly<Record<string, string>> = {
+const RACES: Readonly<Record<Outcome['race'], string>> = {
   up: 'the upper barrier was reached first',
   down: 'the lower barrier was reached first',
   both: 'one bar touched both barriers, so it counts as lost for either side',
   timeout: 'neither barrier was reached within the window',
   incomplete: 'bars of the window are missing, so it cannot be told',
 }
+const RESULTS = { won: 'Won: ', lost: 'Lost: ', undecided: '' } as const
 
-/** Whether the called side came first; nothing of what was no call or was not decided. */
-function resultOf(call: string, race: string): string {
-  if (call === 'HOLD' || (race !== 'up' && race !== 'down' && race !== 'both')) return ''
-  return (call === 'BUY') === (race === 'up') && race !== 'both' ? 'Won: ' : 'Lost: '
-}
-
-function outcomePart({ outcome, verdict, window_closes_at: closes }: VerificationAnswer): Html {
-  if (outcome === null) {
-    return html`<p>Not known yet: its window closes at ${time(closes)} UTC, market time, and it is labelled after that.</p>`
-  }
-  const { event, hash } = outcome
-  const { race: raced, entryPrice, exitPrice, decidedAt, highest, lowest } = event.data
-  const race = valueText(raced)
-  const from = typeof entryPrice === 'number' ? entryPrice : undefined
-  const left =
-    typeof exitPrice === 'number'
-      ? `${price(exitPrice)}${from === undefined ? '' : ` (${signedPercent(exitPrice / from - 1)})`}`
-      : '—'
-  const share = (value: unknown) => (typeof value === 'number' ? signedPercent(value) : '—')
-  return html`<p>${resultOf(verdict.call, race)}${RACES[race] ?? race}.</p>${facts([
-    ['Entered at', from === undefined ? '—' : price(from)],
-    ['Left at', left],
-    ['Decided', typeof decidedAt === 'number' ? html`${time(isoTime(decidedAt))} UTC` : 'by no bar'],
-    ['Highest until then', share(highest)],
-    ['Lowest until then', share(lowest)],
-    ...placeRows(event, hash),
-  ])}`
-}
-
-/** The proof: checked by the browser where it runs scripts; how to check it offline is said in any case. */
-function proofPart({ event, hash, outcome }: VerificationAnswer): Html {
-  const file = `/log/proof/${event.id}`
-  return html`<p role="status" data-proof="${file}" data-hash="${hash}"></p>
-<p><a href="${file}">The proof file</a> shows that the log holds it${outcome !== null && html`, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
-<pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${event.id}.tlog-proof --vkey "$VKEY"</pre>
-<p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> is for.</p>
-`
-}
-
-/** A verification for people. @param hasLog whether a proof file can be had of it */
-export function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
+/** A verification for people. @param hasLog whether the log has a proof file */
+function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
   const { event, hash, market, notice, verdict } = answer
-  const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
-  const body = html`<p class="dim">${seriesLink(verdict, `${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</p>
-<h1>${title}</h1>
+  const series = `${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
+  const body = html`<p class="dim">${seriesLink(verdict, series)}</p>
+<h1>${verdict.call} ${series}</h1>
 <p>at the bar that closed ${time(verdict.bar_close)} UTC, with a confidence of ${verdict.confidence} % that the ${likelierBarrier(verdict.probability)} barrier comes first</p>
 <p><strong>${MARKETS[market]} ${answer.recorded_note ?? 'The verdict was recorded before the first bar of its window had closed.'}</strong></p>
 <p class="dim">${notice}</p>
@@ -160,12 +94,47 @@ ${facts([
   ['Window closes', html`${time(verdict.valid_until)} UTC`],
   ['Reasoning', verdict.reasoning],
   ['Model', verdict.model_version],
-  ...placeRows(event, hash),
+  ...eventRows(event, hash),
 ])}
 <h2>What became of it</h2>
 ${outcomePart(answer)}
 <h2>How to check it</h2>
 ${hasLog && proofPart(answer)}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
 <pre tabindex="0" role="region" aria-label="All of it as JSON">${JSON.stringify(answer, null, 2)}</pre>`
-  return { title, at: '/', body, ...(hasLog && { script: PROOF_SCRIPT.path }) }
+  return { title: `${verdict.call} ${series}`, at: '/', body, ...(hasLog && { script: PROOF_SCRIPT.path }) }
+}
+
+const eventRows = (event: ProofEvent, hash: string): (readonly [string, Content])[] => [
+  ['Event', `${event.type} ${event.id}`],
+  ['Recorded', html`${time(event.at, 'second')} UTC`],
+  ['Stream', `${event.stream}, revision ${event.revision}`],
+  ['Position', event.position],
+  ['SHA-256', hash],
+]
+
+function outcomePart({ outcome, verdict, window_closes_at: closes }: VerificationAnswer): Html {
+  const { call, race, entry_price: entry, exit_price: exit, decided_at: decided } = verdict
+  if (outcome === null || race === null)
+    return html`<p>Not known yet: its window closes at ${time(closes)} UTC, market time, and it is labelled after that.</p>`
+  const { highest, lowest } = outcome.event.data
+  const share = (value: unknown) => (typeof value === 'number' ? signedPercent(value) : '—')
+  const change = entry === null || exit === null ? '' : ` (${signedPercent(exit / entry - 1)})`
+  return html`<p>${RESULTS[resultOf({ call, race })]}${RACES[race]}.</p>${facts([
+    ['Entered at', entry === null ? '—' : price(entry)],
+    ['Left at', exit === null ? '—' : `${price(exit)}${change}`],
+    ['Decided', decided === null ? 'by no bar' : html`${time(decided)} UTC`],
+    ['Highest until then', share(highest)],
+    ['Lowest until then', share(lowest)],
+    ...eventRows(outcome.event, outcome.hash),
+  ])}`
+}
+
+/** The proof, which the browser checks if it runs scripts, and how to check it offline. */
+const proofPart = ({ event, hash, outcome }: VerificationAnswer): Html => {
+  const file = `/log/proof/${event.id}`
+  return html`<p role="status" data-proof="${file}" data-hash="${hash}"></p>
+<p><a href="${file}">The proof file</a> shows that the log holds it${outcome !== null && html`, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
+<pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${event.id}.tlog-proof --vkey "$VKEY"</pre>
+<p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> is for.</p>
+`
 }

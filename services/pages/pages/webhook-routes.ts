@@ -6,11 +6,10 @@ import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { subscriptionParams } from '../../http/webhook-service.ts'
 import { address } from '../components.ts'
 import { EMPTY_FORM, named, type Typed, textOf } from '../forms.ts'
-import type { Page } from '../layout.ts'
-import { sendPage } from '../send-page.ts'
-import { leaveNote, noteOf, removeNote } from '../session.ts'
+import { type Page, sendPage } from '../layout.ts'
+import { leaveNote, noteOf, ownForm, removeNote } from '../session.ts'
 import type { PagesOptions } from './series.ts'
-import { askToSignIn, ownForm } from './sign-in.ts'
+import { askToSignIn } from './sign-in.ts'
 import * as pages from './webhooks.ts'
 
 /** A form sends empty fields. */
@@ -24,20 +23,17 @@ const ROWS = 25
 const params = { params: subscriptionParams }
 /** Characters of an endpoint's answer that a cookie has room for. */
 const SHOWN_CHARACTERS = 400
-/** Requests of the buttons of a webhook, and the note that their answer leaves. */
-const BUTTONS: Readonly<
-  Record<
-    string,
-    {
-      readonly method?: 'DELETE' | 'PATCH'
-      readonly to: string
-      readonly body?: (form: Typed) => JsonObject
-      readonly shown?: (answer: never) => z.infer<typeof pages.webhookNote>
-    }
-  >
-> = {
+/** A button of a webhook: its request, and the note that the answer leaves. */
+interface Button {
+  readonly method?: 'DELETE' | 'PATCH'
+  readonly to: string
+  readonly body?: (form: Typed) => JsonObject
+  readonly shown?: (answer: never) => z.infer<typeof pages.webhookNote>
+}
+
+const BUTTONS: Readonly<Record<string, Button>> = {
   pause: { to: '/pause' },
-  resume: { to: '/resume', body: (form) => ({ from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' }) },
+  resume: { to: '/resume', body: (form) => ({ from: textOf(form, 'from') || 'cursor' }) },
   change: {
     method: 'PATCH',
     to: '',
@@ -46,23 +42,22 @@ const BUTTONS: Readonly<
   delete: { method: 'DELETE', to: '' },
   rotate: {
     to: '/rotate-secret',
-    shown: ({ secret }: { secret: string }) => ({
-      secret: { text: secret, about: 'This is the new secret.' },
-    }),
+    shown: (made: { secret: string }) => secretNote(made.secret, 'This is the new secret.'),
   },
   test: {
     to: '/test',
-    shown: (tested: pages.TestAnswer) => ({
-      tested: { ...tested, detail: tested.detail.slice(0, SHOWN_CHARACTERS) },
+    shown: ({ detail, ...tested }: pages.TestAnswer) => ({
+      tested: { ...tested, detail: detail.slice(0, SHOWN_CHARACTERS) },
     }),
   },
+  // The form is in UTC. The interface refuses what is no instant.
   recover: {
     to: '/recover',
-    // The form is in UTC. The interface refuses what is no instant.
     body: (form) => ({ since: textOf(form, 'since').replace(/^[-\d]{10}T[:\d]{5,8}$/, toInstant) }),
   },
 }
 
+const secretNote = (secret: string, about: string) => ({ secret: { text: secret, about } })
 const toInstant = (typed: string): string => `${typed}${typed.length === 16 ? ':00' : ''}Z`
 
 /** `/webhooks`: create webhooks, see their state and deliveries, and do all that the interface offers. */
@@ -122,8 +117,8 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     const asked = { method: 'POST', path: '/api/webhooks', body } as const
     const made = await client.ask<SubscriptionAnswer & { secret: string }>(request, asked)
     if (made.isOk) {
-      const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
-      return leaveNote(reply, { secret }).redirect(pages.webhookPath(made.body.id), 303)
+      const left = secretNote(made.body.secret, 'Your webhook is made; this is its secret.')
+      return leaveNote(reply, left).redirect(pages.webhookPath(made.body.id), 303)
     }
     const refusal = named(made.refusal, 'url_refused', 'url')
     return send(reply.code(refusal.status), pages.newWebhookPage({ typed, refusal }))

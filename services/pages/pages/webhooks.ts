@@ -70,7 +70,8 @@ const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
 }
 const signalsText = (events: SubscriptionAnswer['events']): string =>
   events.map((event) => SIGNAL_WORDS[event]).join(', ')
-const instant = (iso: string | null): Html | string => (iso === null ? '—' : time(iso, 'second'))
+const instant = (iso: string | null, zone = ''): Html =>
+  iso === null ? html`—` : html`${time(iso, 'second')}${zone}`
 const shortened = (url: string): string => (url.length > 60 ? `${url.slice(0, 57)}…` : url)
 const OWN = { at: '/webhooks', isPrivate: true } as const
 const PATH = html`<a href="/webhooks">Webhooks</a>`
@@ -143,8 +144,8 @@ ${tested && testedNote(tested)}
 ${refusalNote(state.refusal)}
 ${warnings.length > 0 && note(html`${warnings.map((warning) => html`<p>${warning}</p>`)}`, 'warn')}
 ${tiles([
-  ['Delivered', whole(counts.delivered), html`last ${instant(webhook.last_success_at)}`],
-  ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at)}`],
+  ['Delivered', whole(counts.delivered), html`last ${instant(webhook.last_success_at, ' UTC')}`],
+  ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at, ' UTC')}`],
   [
     'Given up',
     whole(counts.exhausted),
@@ -181,10 +182,9 @@ ${filterPart(webhook)}
 
 function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestAnswer): Html {
   const said = status === null ? outcome.replaceAll('_', ' ') : `status ${status}`
-  return note(
-    html`<p><strong>${accepted ? 'The test arrived' : 'The test did not arrive'}: ${said}</strong>, after ${Math.round(ms)} ms.</p>${detail !== '' && html`<pre tabindex="0" role="region" aria-label="What was answered">${detail}</pre>`}`,
-    accepted ? 'good' : 'bad',
-  )
+  const answer = html`<pre tabindex="0" role="region" aria-label="What was answered">${detail}</pre>`
+  const text = html`<p><strong>${accepted ? 'The test arrived' : 'The test did not arrive'}: ${said}</strong>, after ${Math.round(ms)} ms.</p>${detail !== '' && answer}`
+  return note(text, accepted ? 'good' : 'bad')
 }
 
 function attemptsPart(path: string, { attempts, next }: Attempts, result: string | undefined): Html {
@@ -228,7 +228,7 @@ export function missedPage(id: string, { events, next }: Missed, after: string):
 <h1>Pull what was missed</h1>
 <p class="lead">All signals after a number that were tried, with the bodies they are sent with, whether they arrived or not.</p>
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
-${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
+${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')} UTC</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`
   return { title: 'Missed signals', ...OWN, body }
 }
