@@ -2,16 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { addressOf } from '../http/client-address.ts'
+import type { Refusal } from './forms.ts'
 import { sessionOf } from './session.ts'
-
-/** A refusal of the HTTP interface, unchanged. */
-export interface Refusal {
-  readonly status: number
-  readonly code: string
-  readonly message: string
-  readonly next_step: string
-  readonly details?: { readonly fields?: readonly { readonly field: string; readonly problem: string }[] }
-}
 
 type PageAnswer<Body> =
   | { readonly isOk: true; readonly body: Body }

@@ -1,7 +1,15 @@
 import { ServiceError } from '../../contracts/errors/errors.ts'
-import type { Refusal } from './api-client.ts'
 import { note } from './components.ts'
 import { type Content, type Html, html } from './html.ts'
+
+/** A refusal of the HTTP interface, unchanged. */
+export interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly next_step: string
+  readonly details?: { readonly fields?: readonly { readonly field: string; readonly problem: string }[] }
+}
 
 /** The input by the name of the field; several values if several were chosen. */
 export type Typed = Readonly<Record<string, string | readonly string[] | undefined>>
