@@ -12,7 +12,7 @@ import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { didYouMean, nearestName } from '../../../contracts/infra/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesParams } from '../../http/routes/history.ts'
-import type { PageClient, Refusal } from '../api-client.ts'
+import type { PageClient } from '../api-client.ts'
 import { CHART_LIBRARY, SERIES_SCRIPT } from '../assets.ts'
 import {
   address,
@@ -36,6 +36,7 @@ import {
   tiles,
   time,
 } from '../components.ts'
+import type { Refusal } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page, sendPage, sendPublicPage } from '../layout.ts'
 import { requireOwnForm } from '../session.ts'

@@ -13,7 +13,7 @@ import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import { errorOf, type Refusal } from '../api-client.ts'
+import { errorOf } from '../api-client.ts'
 import {
   coverageChart,
   equityChart,
@@ -24,7 +24,7 @@ import {
   reliabilityTable,
 } from '../charts.ts'
 import { address, note, pager, percent, soFar, sum, table, tiles, time, whole } from '../components.ts'
-import { input, refusalNote, select } from '../forms.ts'
+import { input, type Refusal, refusalNote, select } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, page, scrolling, sendPublicPage } from '../layout.ts'
 import type { PagesOptions } from './series.ts'
