@@ -298,8 +298,6 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
-  /** How long a key that is not known is waited for: another process may have issued it. */
-  keyWaitMs: 250,
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 

@@ -149,6 +149,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { signal } = ending
   const tokens = createTokens(deriveSecret('OAuth tokens'), random)
   const identifier = createIdentifier({
+    store,
     index,
     openToken(text) {
       const claims = tokens.openAccess(text)

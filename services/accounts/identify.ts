@@ -4,6 +4,7 @@ import { ServiceError } from '../../contracts/errors/errors.ts'
 import { comparePositions, type Position, START } from '../../contracts/infra/position.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
+import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace } from './account-index.ts'
@@ -39,6 +40,7 @@ export type Identity =
 export type Identify = (authorization: string | undefined) => Promise<Identity>
 
 export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
   /** The claims of an access token; undefined for a forged one and for one that is for another address. */
@@ -79,7 +81,6 @@ interface Sought {
 }
 
 const LOOK_EVERY_MS = 2
-const KEY_LOOK_MS = 10
 
 /** Lets reads of the read model wait until it has come to a position. */
 function createIndexGate({ index, now, sleep, signal }: IdentifierOptions) {
@@ -165,7 +166,7 @@ function soughtBySession(
 }
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
-  const { index, now, sleep, signal } = options
+  const { store, index, now } = options
   /** By the hash of the key. */
   const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
   const gate = createIndexGate(options)
@@ -176,17 +177,21 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     return found?.identity
   }
 
-  /** Finds the account of a well-formed credential. Another process may have issued it a moment ago, so it is waited for. */
+  /**
+   * Finds the account of a well-formed credential. Before it answers UNKNOWN, the read model reaches the end of the log:
+   * another process may have issued the key a moment ago.
+   */
   async function find(sought: Sought): Promise<Identity> {
-    const reason = await gate.wait()
+    let reason = await gate.wait()
     if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
-    for (let waitedMs = 0; ; waitedMs += KEY_LOOK_MS) {
-      // In one turn from the look at the position to the memory: no change comes in between unseen.
-      const known = lookUp(sought, index)
-      if (known !== undefined) return known
-      if (waitedMs >= LIMITS.keyWaitMs || signal.aborted) break
-      await sleep(KEY_LOOK_MS, signal)
-    }
+    // In one turn from the look at the position to the memory: no change comes in between unseen.
+    const known = lookUp(sought, index)
+    if (known !== undefined) return known
+    const head = await store.head()
+    reason = await gate.wait((position) => comparePositions(position, head) >= 0)
+    if (reason !== undefined) return { outcome: 'INDETERMINATE', reason }
+    const issued = lookUp(sought, index)
+    if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
     memory.set(sought.hash, { identity, until: now() + LIMITS.identityMs })
