@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { JsonObject } from '../../contracts/infra/json.ts'
-import { textOf } from '../../contracts/infra/json.ts'
+import { type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { START } from '../../contracts/infra/position.ts'
 import { createQuotaLedger, planWindow } from '../../services/accounts/index.ts'
 import type { EventStore } from '../../services/log/event-store.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Series } from '../../contracts/domain/series.ts'
-import { EXCHANGES } from '../../contracts/domain/series.ts'
+import { EXCHANGES, type Series } from '../../contracts/domain/series.ts'
 import { HOUR_MS, TIMEFRAMES } from '../../contracts/domain/timeframes.ts'
 import { aVerdict } from '../../contracts/domain/verdict.fixture.ts'
 import { REGIMES, type Regime, shiftedFrom, type Verdict } from '../../contracts/domain/verdict.ts'

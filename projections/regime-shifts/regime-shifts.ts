@@ -1,6 +1,5 @@
 import { type Series, seriesName } from '../../contracts/domain/series.ts'
-import type { Regime } from '../../contracts/domain/verdict.ts'
-import { shiftedFrom } from '../../contracts/domain/verdict.ts'
+import { type Regime, shiftedFrom } from '../../contracts/domain/verdict.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection } from '../projection.ts'
 

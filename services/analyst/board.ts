@@ -1,7 +1,6 @@
 import { type BoardAnswer, type BoardRow, decidedRow, isShown } from '../../contracts/answers/board.ts'
 import { isoTime } from '../../contracts/domain/iso-time.ts'
-import type { Exchange } from '../../contracts/domain/series.ts'
-import { type Coin, type Series, seriesName } from '../../contracts/domain/series.ts'
+import { type Coin, type Exchange, type Series, seriesName } from '../../contracts/domain/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
 import { type Call, forecastShown, type Verdict } from '../../contracts/domain/verdict.ts'
 import type { MarketKind } from '../../contracts/events/event-catalogue.ts'

@@ -1,7 +1,6 @@
 import type { RecordMonth } from '../../contracts/answers/track-record.ts'
 import type { Timeframe } from '../../contracts/domain/timeframes.ts'
-import type { MonthTally } from '../../projections/index.ts'
-import { MONTH_PREFIX } from '../../projections/index.ts'
+import { MONTH_PREFIX, type MonthTally } from '../../projections/index.ts'
 
 const BASIS_POINTS = 10_000
 

@@ -1,5 +1,10 @@
-import type { Coin, Market, Series } from '../../contracts/domain/series.ts'
-import { EXCHANGES, type Exchange } from '../../contracts/domain/series.ts'
+import {
+  type Coin,
+  EXCHANGES,
+  type Exchange,
+  type Market,
+  type Series,
+} from '../../contracts/domain/series.ts'
 import type { Timeframe } from '../../contracts/domain/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../contracts/errors/errors.ts'

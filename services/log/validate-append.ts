@@ -1,7 +1,6 @@
 import { ServiceError } from '../../contracts/errors/errors.ts'
 import { isErasable, isStreamName } from '../../contracts/events/streams.ts'
-import type { NewEvent } from '../../contracts/infra/event.ts'
-import { eventMetaSchema } from '../../contracts/infra/event.ts'
+import { eventMetaSchema, type NewEvent } from '../../contracts/infra/event.ts'
 import { jsonFault } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { ExpectedRevision } from './event-store.ts'

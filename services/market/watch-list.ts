@@ -1,5 +1,4 @@
-import type { Exchange } from '../../contracts/domain/series.ts'
-import { assetOf, type Coin, type Series, seriesName } from '../../contracts/domain/series.ts'
+import { assetOf, type Coin, type Exchange, type Series, seriesName } from '../../contracts/domain/series.ts'
 import { DAY_MS, TIMEFRAMES, type Timeframe } from '../../contracts/domain/timeframes.ts'
 import { ServiceError } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'

@@ -1,8 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
-import type { Json, JsonObject } from '../../contracts/infra/json.ts'
-import { bytesOf, textOf } from '../../contracts/infra/json.ts'
+import { bytesOf, type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import {

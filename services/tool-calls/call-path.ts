@@ -1,8 +1,7 @@
 import type { ServiceBlock } from '../../contracts/answers/service-block.ts'
 import { assert } from '../../contracts/errors/assert.ts'
 import type { MarketKind } from '../../contracts/events/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/infra/json.ts'
-import { JsonText, textOf } from '../../contracts/infra/json.ts'
+import { type JsonObject, JsonText, textOf } from '../../contracts/infra/json.ts'
 import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import {
   type Debit,

@@ -1,5 +1,4 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { type Exchange, type Series, seriesName } from '../../../contracts/domain/series.ts'
 import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'

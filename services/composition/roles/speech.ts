@@ -1,5 +1,4 @@
-import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
-import { CALLING_TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { CALLING_TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { SPEECH_PREFIX, type SpeechRow, speech, speechKey, withdrawalAt } from '../../../projections/index.ts'
 import { loadModel, modelFile, withdrawalReason } from '../../engine/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'

@@ -1,5 +1,4 @@
-import type { Candle } from '../../../contracts/domain/candle.ts'
-import { fundingFault } from '../../../contracts/domain/candle.ts'
+import { type Candle, fundingFault } from '../../../contracts/domain/candle.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/domain/feed.ts'
 import { type Market, type Series, seriesName } from '../../../contracts/domain/series.ts'
 import { assert } from '../../../contracts/errors/assert.ts'

@@ -1,5 +1,5 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { type Exchange, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { isLate, type Verdict } from '../../../contracts/domain/verdict.ts'
 import { VerdictRecorded } from '../../../contracts/events/event-catalogue.ts'
 import { newEvent } from '../../../contracts/events/event-definition.ts'
@@ -74,19 +74,23 @@ export function createRecorder(options: RecorderOptions) {
   const orphans = new Set<string>()
 
   /**
-   * The engine that holds an exchange records it, and others over the same log adopt: their pasts may differ. A series that the holder does not record, or that only a caller asked for, is recorded by the engine that
-   * follows it.
+   * The engine that holds an exchange records it, and others over the same log adopt: their pasts may differ. A series that
+   * the holder does not record, or that only a caller has begun to ask for, is recorded by the engine that follows it.
    *
+   * @param first the oldest bar to record, and `last` the newest
    * @returns whether this process records; false once another has, or the signal is aborted
    */
-  async function isOurTurn(series: Series, last: number): Promise<boolean> {
+  async function isOurTurn(series: Series, first: number, last: number): Promise<boolean> {
     const name = seriesName(series)
     const patienceMs = orphans.has(name) ? LIMITS.recordStandInMs : LIMITS.recordTakeOverMs
-    for (let waited = 0; !holds(series.exchange) && isMonitored(series); waited += POLL_MS) {
+    for (let waited = 0; !holds(series.exchange); waited += POLL_MS) {
       const { newest } = await log.look(series)
       const isRecorded = newest !== undefined && newest.barClose >= last
       if (isRecorded) orphans.delete(name)
       if (isRecorded || signal.aborted) return false
+      // Nobody follows a series of which an earlier bar is missing, unless everybody does.
+      const isLeft = newest === undefined || newest.barClose < first - timeframeMs(series.timeframe)
+      if (isLeft && !isMonitored(series)) return true
       if (waited >= patienceMs) {
         orphans.add(name)
         return true
@@ -104,9 +108,9 @@ export function createRecorder(options: RecorderOptions) {
      * series are made one after the other.
      */
     async record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded> {
-      const last = drafts.at(-1)
-      const appends =
-        last !== undefined && (await isOurTurn(series, last.barClose)) ? await log.append(series, drafts) : []
+      const [first, last] = [drafts[0], drafts.at(-1)]
+      const isTurn = first && last && (await isOurTurn(series, first.barClose, last.barClose))
+      const appends = isTurn ? await log.append(series, drafts) : []
       return {
         added: appends.flatMap(({ facts, isOurs }) => (isOurs ? facts : [])),
         appends,

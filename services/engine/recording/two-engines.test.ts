@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Series } from '../../../contracts/domain/series.ts'
-import { EXCHANGES } from '../../../contracts/domain/series.ts'
+import { EXCHANGES, type Series } from '../../../contracts/domain/series.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/domain/verdict.ts'

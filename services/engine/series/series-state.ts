@@ -1,7 +1,6 @@
 import type { Candle } from '../../../contracts/domain/candle.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
-import type { Regime } from '../../../contracts/domain/verdict.ts'
-import { type Factor, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
+import { type Factor, type Regime, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { Volatility } from '../model/range-forecast.ts'
 import type { VerdictModel } from '../model/verdict-model.ts'

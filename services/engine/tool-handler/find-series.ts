@@ -1,5 +1,4 @@
 import { coinOfName } from '../../../contracts/domain/common-names.ts'
-import type { Universe } from '../../../contracts/domain/series.ts'
 import {
   assetOf,
   type Coin,
@@ -8,6 +7,7 @@ import {
   type Market,
   marketName,
   type Series,
+  type Universe,
 } from '../../../contracts/domain/series.ts'
 import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'

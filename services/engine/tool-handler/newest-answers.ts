@@ -1,5 +1,10 @@
-import type { Universe } from '../../../contracts/domain/series.ts'
-import { type Exchange, isExchange, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import {
+  type Exchange,
+  isExchange,
+  type Series,
+  seriesName,
+  type Universe,
+} from '../../../contracts/domain/series.ts'
 import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'

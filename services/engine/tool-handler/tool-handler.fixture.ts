@@ -1,5 +1,10 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { rankUniverse, type Series, seriesName, type Universe } from '../../../contracts/domain/series.ts'
+import {
+  type Exchange,
+  rankUniverse,
+  type Series,
+  seriesName,
+  type Universe,
+} from '../../../contracts/domain/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'

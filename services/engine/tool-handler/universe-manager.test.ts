@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { rankUniverse, type Universe } from '../../../contracts/domain/series.ts'
+import { type Exchange, rankUniverse, type Universe } from '../../../contracts/domain/series.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { universeStream } from '../../../contracts/events/streams.ts'

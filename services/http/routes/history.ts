@@ -12,8 +12,7 @@ import {
   rowsParameter,
   timeframeParameter,
 } from '../../../contracts/answers/parameters.ts'
-import type { Series } from '../../../contracts/domain/series.ts'
-import { isExchange } from '../../../contracts/domain/series.ts'
+import { isExchange, type Series } from '../../../contracts/domain/series.ts'
 import { CALLS } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'

@@ -178,7 +178,7 @@ describe('a copied log', () => {
 })
 
 test('every member of an event that holds a position is one that is translated', () => {
-  const contracts = join(import.meta.dirname, '../../../contracts')
+  const contracts = join(import.meta.dirname, '../../../contracts/events')
   const members = readdirSync(contracts)
     .filter((name) => name.endsWith('-events.ts'))
     .flatMap((name) => [...readFileSync(join(contracts, name), 'utf8').matchAll(/(\w+): positionSchema/g)])

@@ -1,5 +1,5 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
 import {
+  type Exchange,
   type Market,
   marketName,
   rankUniverse,

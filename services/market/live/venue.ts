@@ -1,8 +1,8 @@
 import type { Candle } from '../../../contracts/domain/candle.ts'
-import type { Exchange } from '../../../contracts/domain/series.ts'
 import {
   type Coin,
   coinSchema,
+  type Exchange,
   type Market,
   marketName,
   type Series,

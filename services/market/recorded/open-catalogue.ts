@@ -1,5 +1,4 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { type Coin, marketName } from '../../../contracts/domain/series.ts'
+import { type Coin, type Exchange, marketName } from '../../../contracts/domain/series.ts'
 import { grouped, listText } from '../../../contracts/domain/statistics.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'

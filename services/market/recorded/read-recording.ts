@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
-import type { FundingRate } from '../../../contracts/domain/candle.ts'
-import { cellFault } from '../../../contracts/domain/candle.ts'
+import { cellFault, type FundingRate } from '../../../contracts/domain/candle.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
 import { createInstantReader, type InstantOptions } from './read-instants.ts'

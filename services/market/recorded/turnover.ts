@@ -1,5 +1,9 @@
-import type { Exchange } from '../../../contracts/domain/series.ts'
-import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/domain/series.ts'
+import {
+  type Exchange,
+  rankUniverse,
+  type Universe,
+  type UniverseEntry,
+} from '../../../contracts/domain/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { partitionPoint } from '../../../contracts/infra/partition-point.ts'

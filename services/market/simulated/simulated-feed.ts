@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { BarBatch, FundingUpdate } from '../../../contracts/domain/feed.ts'
-import type { Exchange } from '../../../contracts/domain/series.ts'
 import {
   type Coin,
+  type Exchange,
   type Market,
   marketName,
   type Series,

@@ -1,6 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Coin } from '../../../contracts/domain/series.ts'
-import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/domain/series.ts'
+import {
+  type Coin,
+  rankUniverse,
+  type Universe,
+  type UniverseEntry,
+} from '../../../contracts/domain/series.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import { createSimulatedBars } from './simulated-bars.ts'

@@ -2,8 +2,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { resultOf } from '../../../contracts/answers/board.ts'
 import { verdictRow } from '../../../contracts/answers/verdict-row.ts'
-import type { ProofEvent, Verification, VerificationAnswer } from '../../../contracts/answers/verification.ts'
-import { verificationAnswerSchema } from '../../../contracts/answers/verification.ts'
+import {
+  type ProofEvent,
+  type Verification,
+  type VerificationAnswer,
+  verificationAnswerSchema,
+} from '../../../contracts/answers/verification.ts'
 import type { Outcome } from '../../../contracts/domain/outcome.ts'
 import { likelierBarrier, type Verdict } from '../../../contracts/domain/verdict.ts'
 import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'

@@ -1,8 +1,7 @@
 import { assert } from '../../../contracts/errors/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Rail } from '../../../contracts/events/payment-events.ts'
-import type { JsonObject } from '../../../contracts/infra/json.ts'
-import { JsonText, textOf } from '../../../contracts/infra/json.ts'
+import { type JsonObject, JsonText, textOf } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Product } from '../../../contracts/tools/prices.ts'
 import {

@@ -9,8 +9,7 @@ import { createFakeClock, type FakeClock } from '../../../testing/time/fake-cloc
 import { collect } from '../../log/event-store.contract.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import type { WantedDigest } from './digest-recorder.ts'
-import { createDigestRecorder, type DigestRecorderOptions } from './digest-recorder.ts'
+import { createDigestRecorder, type DigestRecorderOptions, type WantedDigest } from './digest-recorder.ts'
 
 const DAY = Date.UTC(2025, 0, 2)
 const HOUR_MS = 3_600_000

@@ -1,7 +1,6 @@
 import type { Coin, Exchange, Universe } from '../../../contracts/domain/series.ts'
 import type { Call } from '../../../contracts/domain/verdict.ts'
-import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
-import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import { universeStream } from '../../../contracts/events/streams.ts'
 import { comparePositions, type Position } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import type { ClosedBar, FundingUpdate } from '../../../../contracts/domain/feed.ts'
-import type { Exchange, Market } from '../../../../contracts/domain/series.ts'
-import { assetOf } from '../../../../contracts/domain/series.ts'
+import { assetOf, type Exchange, type Market } from '../../../../contracts/domain/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/domain/timeframes.ts'
 import {
   type FundingOpportunity,

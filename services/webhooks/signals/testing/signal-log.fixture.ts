@@ -4,8 +4,7 @@ import type { Exchange } from '../../../../contracts/domain/series.ts'
 import type { Cadence, SubscriptionFilter } from '../../../../contracts/domain/subscription.ts'
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/domain/timeframes.ts'
 import { aVerdict } from '../../../../contracts/domain/verdict.fixture.ts'
-import type { Regime } from '../../../../contracts/domain/verdict.ts'
-import { type Verdict } from '../../../../contracts/domain/verdict.ts'
+import type { Regime, Verdict } from '../../../../contracts/domain/verdict.ts'
 import {
   decodeEvent,
   type ServiceEvent,

@@ -18,8 +18,7 @@ import { subscriptions as subscriptionsProjection } from '../../state/subscripti
 import type { CreateRequest } from '../create-subscription.ts'
 import type { SubscriptionsOptions } from '../subscription-deps.ts'
 import { createSubscriptionIndex, type SubscriptionIndex } from '../subscription-directory.ts'
-import type { Subscriptions } from '../subscriptions.ts'
-import { createSubscriptions } from '../subscriptions.ts'
+import { createSubscriptions, type Subscriptions } from '../subscriptions.ts'
 import { type FakeOwners, fakeOwners } from './fake-owners.fixture.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)

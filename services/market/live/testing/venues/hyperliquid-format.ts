@@ -1,5 +1,4 @@
-import type { Timeframe } from '../../../../../contracts/domain/timeframes.ts'
-import { timeframeMs } from '../../../../../contracts/domain/timeframes.ts'
+import { type Timeframe, timeframeMs } from '../../../../../contracts/domain/timeframes.ts'
 import type { FakeMarket } from '../fake-market.ts'
 import type { FakeAnswer, VenueFormat } from '../venue-format.ts'
 
