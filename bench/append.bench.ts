@@ -11,6 +11,7 @@ import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { payments } from '../services/payments/payments-projection.ts'
 import { transparencyTree } from '../services/proof/index.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
+import { createRandomPool } from '../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { subscriptionsReadModel } from '../services/webhooks/index.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
@@ -27,8 +28,9 @@ const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 1_200)
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-append-'))
 const template = sampleVerdict(0, randomBytes, Date.now())
+const random = createRandomPool(randomBytes)
 /** A verdict like the last one under an id of its own: making events is not what is measured. */
-const nextEvent = () => ({ ...template, id: uuidV7(Date.now(), randomBytes(10)) })
+const nextEvent = () => ({ ...template, id: uuidV7(Date.now(), random(10)) })
 
 /** Callers that append as soon as their last append is answered, each to a stream of its own. */
 async function runCallers(callers: number, append: (caller: number, n: number) => Promise<void>) {

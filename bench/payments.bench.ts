@@ -18,6 +18,7 @@ import { payments as paymentsProjection } from '../services/payments/payments-pr
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { AUTHORIZATION_TYPES } from '../services/payments/verification/recover-signer.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
+import { createRandomPool } from '../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
 import { answersLike } from './support/counted-calls.ts'
@@ -58,7 +59,8 @@ const { directory, store } = scratch
 const tables = openRowTables(join(directory, 'rows.sqlite'), 'bench')
 const projector = startProjector({ store, tables, projections: [paymentsProjection], sleep })
 await projector.caughtUp()
-const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+const draw = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), draw(10))
 const CAP = 10n ** 15n
 const payments = createPayments({
   on: BASE,

@@ -6,11 +6,13 @@ import type { EventStore } from '../../services/log/event-store.ts'
 import { sampleAnswer } from '../../services/mcp/testing/sample-answers.fixture.ts'
 import { sleep } from '../../services/runtime/async/sleep.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { type CallPath, createCallPath } from '../../services/tool-calls/index.ts'
 
+const draw = createRandomPool(randomBytes)
 /** Made as the service makes its ids. */
-export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+export const newId = (): string => uuidV7(Date.now(), draw(10))
 
 /** Answers at once as the tool handler does, without the part that the path adds: what is made anew is their age. */
 export function answersLike({

@@ -9,6 +9,7 @@ import { createSoleLeases } from '../../services/log/leases/leases.ts'
 import { sleep } from '../../services/runtime/async/sleep.ts'
 import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { openDeliveryLogs } from '../../services/webhooks/deliveries/delivery-log.ts'
 import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
@@ -25,7 +26,9 @@ import { openScratch } from './scratch.ts'
 
 const SHARDS = 16
 const report = (error: unknown): void => void process.stderr.write(`${String(error)}\n`)
-const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+/** As a service draws them. */
+const random = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), random(10))
 
 /** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
 // oxlint-disable-next-line max-lines-per-function -- opens and closes the parts of one world in order

@@ -14,6 +14,7 @@ import type { Cache } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { factSecretOf, requireKeyOfLog, secretFor, secretsFor } from '../../runtime/secrets/market-keys.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
@@ -38,7 +39,8 @@ export async function openPlatform(start: Start, appended: AppendDone = () => un
   createFolder(directory)
   if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
   requireKeyOfLog(settings, directory)
-  const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+  const draw = createRandomPool(randomBytes)
+  const newId = (): string => uuidV7(Date.now(), draw(10))
   const factSecret = factSecretOf(settings, directory)
   const mismatch = Promise.withResolvers<never>()
   mismatch.promise.catch(() => undefined)

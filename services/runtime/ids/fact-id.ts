@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { hmacKey, hmacSha256 } from './hmac.ts'
 import { timedUuidV8, uuidV8 } from './uuid.ts'
 
 /** Ids of facts, from the parts of what they are about. Parts must not hold line breaks. */
@@ -16,8 +16,8 @@ export interface FactId {
  * secret, unguessable for everybody else.
  */
 export function createFactIds(secret: Uint8Array): FactId {
-  const digestOf = (about: readonly string[]): string =>
-    createHmac('sha256', secret).update(about.join('\n')).digest('hex')
+  const key = hmacKey(secret)
+  const digestOf = (about: readonly string[]): string => hmacSha256(key, about.join('\n'), undefined, 'hex')
   return Object.assign((...about: readonly string[]) => uuidV8(Buffer.from(digestOf(about), 'hex')), {
     at: (timeMs: number, ...about: readonly string[]) => timedUuidV8(timeMs, digestOf(about)),
   })

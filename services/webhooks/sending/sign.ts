@@ -1,12 +1,15 @@
-import { createHmac } from 'node:crypto'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 
-/** The whole text of a secret is the key of `X-Service-Signature`, the bytes after its prefix that of `webhook-signature`. */
-const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-
-const signed = (key: string | Buffer, prefix: string, body: Uint8Array, encoding: 'hex' | 'base64'): string =>
-  createHmac('sha256', key).update(prefix).update(body).digest(encoding)
+/** The two keys of a secret, prepared. */
+const signingKeys = (secret: string) => ({
+  /** The whole text, for `X-Service-Signature`. */
+  whole: hmacKey(Buffer.from(secret)),
+  /** The bytes after the prefix, for `webhook-signature`. */
+  decoded: hmacKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64')),
+})
 
 /** One attempt of a delivery, as its headers tell it. */
 export interface SignedDelivery {
@@ -31,6 +34,9 @@ export type DeliveryHeaders = Readonly<Record<string, string>>
 /** @param secrets those that sign, newest first; at least one */
 export type Sign = (secrets: readonly string[], delivery: SignedDelivery) => DeliveryHeaders
 
+/** Secrets whose keys stay prepared. */
+const KEYS_KEPT = 20_000
+
 /**
  * Makes what signs deliveries in both ways at once. `X-Service-Signature` is hex HMAC-SHA256 over `{timestamp}.{body}`
  * with a secret as text for its key: the one that receivers have, which is the oldest that still signs. While a rotation
@@ -43,6 +49,26 @@ export type Sign = (secrets: readonly string[], delivery: SignedDelivery) => Del
  * const headers = sign([secret], { event: 'trade_call', deliveryId, body, at: Date.now(), sequence: 7, attempt: 1 })
  */
 export function createSign({ userAgent }: { readonly userAgent: string }): Sign {
+  const prepared = new RecentMap<string, ReturnType<typeof signingKeys>>(KEYS_KEPT)
+
+  function keysOf(secret: string): ReturnType<typeof signingKeys> {
+    const known = prepared.get(secret)
+    if (known !== undefined) return known
+    const keys = signingKeys(secret)
+    prepared.set(secret, keys)
+    return keys
+  }
+
+  /** One for every secret, the newest first. */
+  function standardSignatures(secrets: readonly string[], prefix: string, body: Uint8Array): string {
+    let signatures = ''
+    for (const secret of secrets) {
+      const signature = hmacSha256(keysOf(secret).decoded, prefix, body, 'base64')
+      signatures += `${signatures === '' ? '' : ' '}v1,${signature}`
+    }
+    return signatures
+  }
+
   return (secrets, { event, deliveryId, body, at, sequence, attempt, ...marks }) => {
     const signing = secrets.slice(0, LIMITS.webhookSecretsSigning)
     const known = signing.at(-1)
@@ -55,18 +81,16 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
       'X-Service-Event': event,
       'X-Service-Delivery': deliveryId,
       'X-Service-Timestamp': timestamp,
-      'X-Service-Signature': signed(known, `${timestamp}.`, body, 'hex'),
+      'X-Service-Signature': hmacSha256(keysOf(known).whole, `${timestamp}.`, body, 'hex'),
       'X-Service-Attempt': String(attempt),
       'webhook-id': deliveryId,
       'webhook-timestamp': timestamp,
-      'webhook-signature': signing
-        .map((secret) => `v1,${signed(keyOf(secret), `${deliveryId}.${timestamp}.`, body, 'base64')}`)
-        .join(' '),
+      'webhook-signature': standardSignatures(signing, `${deliveryId}.${timestamp}.`, body),
     }
     if (signing.length > 1) {
       headers['X-Service-Signature-Next'] = signing
         .slice(0, -1)
-        .map((secret) => signed(secret, `${timestamp}.`, body, 'hex'))
+        .map((secret) => hmacSha256(keysOf(secret).whole, `${timestamp}.`, body, 'hex'))
         .join(', ')
     }
     // Set one by one: putting objects together costs more than signing.
