@@ -25,6 +25,17 @@ const confirm = (code: string, email = EMAIL, change: object = {}) =>
 const outcomeOf = async (key: string, of = accounts): Promise<string> =>
   (await of.identify(bearer(key))).outcome
 
+/** A store whose followers hear of each event some milliseconds later. */
+const lagging = (store: EventStore, ms: number): EventStore => ({
+  ...store,
+  async *subscribe(options) {
+    for await (const item of store.subscribe(options)) {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      yield item
+    }
+  },
+})
+
 describe('a key', () => {
   test('works from the answer of its issue and not after that of its revocation', async () => {
     const { accountId, key: own } = await world.signIn(accounts, EMAIL)
@@ -39,18 +50,7 @@ describe('a key', () => {
 
   test('works at every process from the answer of its issue, also where the read model lags', async () => {
     const { accountId } = await world.signIn(accounts, EMAIL)
-    const slow = world.store()
-    const other = await world.start({
-      store: {
-        ...slow,
-        async *subscribe(options) {
-          for await (const item of slow.subscribe(options)) {
-            await new Promise((resolve) => setTimeout(resolve, 3))
-            yield item
-          }
-        },
-      },
-    })
+    const other = await world.start({ store: lagging(world.store(), 3) })
     for (let round = 0; round < 20; round++) {
       const { key, keyId } = await accounts.issueKey(accountId, '', ORIGIN)
       expect(await outcomeOf(key, other.accounts)).toBe('OK')
@@ -80,18 +80,7 @@ describe('a key', () => {
 
   test('of another process is never unknown, however far the read model is behind', async () => {
     const { accountId } = await world.signIn(accounts, EMAIL)
-    const slow = world.store()
-    const other = await world.start({
-      store: {
-        ...slow,
-        async *subscribe(options) {
-          for await (const item of slow.subscribe(options)) {
-            await new Promise((resolve) => setTimeout(resolve, 400))
-            yield item
-          }
-        },
-      },
-    })
+    const other = await world.start({ store: lagging(world.store(), 400) })
     const { key } = await accounts.issueKey(accountId, '', ORIGIN)
     expect(await outcomeOf(key, other.accounts)).not.toBe('UNKNOWN')
   })

@@ -103,7 +103,7 @@ export function createSubjectKeys(options: SubjectKeysOptions) {
     origin: Origin,
   ): Promise<boolean> {
     const found = await locate(subject)
-    if (found === undefined || found.index === used || used === 0) return false
+    if (found === undefined || found.index === used) return false
     const target = resealedSubjectStream(subject.accountId, subject.generation, nameOfKey(usedKey))
     const event = newEvent(SubjectKeyCreated, {
       id: newId(),

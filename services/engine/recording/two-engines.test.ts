@@ -180,7 +180,7 @@ describe('two engines over one log', () => {
     expect(await world.who()).toEqual(['B0', 'B1', 'B2', 'A3'])
   })
 
-  test('a series that somebody asked for is recorded by whoever follows it', async () => {
+  test('a series that somebody asked for is recorded by the engine that follows it', async () => {
     const world = aWorld()
     const b = world.engine('B', () => false, false)
     expect((await b.record(0)).added).toHaveLength(1)

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 
 /** The secret of the first answer, as the header `Payment-Secret` brings it. @param rawHeaders names and values in turn */
 export function readSecret(rawHeaders: readonly string[]): string | undefined {
@@ -13,8 +14,9 @@ export function readSecret(rawHeaders: readonly string[]): string | undefined {
  * @param key secret bytes that are for nothing else; every process of a log has the same
  */
 export function createReplaySecrets(key: Uint8Array) {
+  const prepared = hmacKey(key)
   const secretOf = (paymentId: string): string =>
-    createHmac('sha256', key).update(`payment ${paymentId}`).digest('base64url')
+    hmacSha256(prepared, `payment ${paymentId}`, undefined, 'base64url')
   return {
     /** Opens the answer of one payment; derived, so that the log does not hold it. */
     secretOf,
