@@ -15,8 +15,7 @@ export function readSecret(rawHeaders: readonly string[]): string | undefined {
  */
 export function createReplaySecrets(key: Uint8Array) {
   const prepared = hmacKey(key)
-  const secretOf = (paymentId: string): string =>
-    hmacSha256(prepared, `payment ${paymentId}`, undefined, 'base64url')
+  const secretOf = (id: string): string => hmacSha256(prepared, `payment ${id}`, undefined, 'base64url')
   return {
     /** Opens the answer of one payment; derived, so that the log does not hold it. */
     secretOf,
@@ -24,10 +23,9 @@ export function createReplaySecrets(key: Uint8Array) {
     require(secret: string | undefined, paymentId: string): void {
       const [given, expected] = [Buffer.from(secret ?? ''), Buffer.from(secretOf(paymentId))]
       if (given.length === expected.length && timingSafeEqual(given, expected)) return
-      const fault =
-        secret === undefined ? 'Payment-Secret is missing' : 'Payment-Secret is not that of this payment'
+      const fault = secret === undefined ? 'is missing' : 'is not that of this payment'
       throw new ServiceError('payment_unproven', {
-        message: `The transaction of this payment is on the chain, where everybody can read its signature, and the request does not prove that it is its payer's: ${fault}. Nothing was charged.`,
+        message: `The transaction of this payment is on the chain, where everybody can read its signature, and the request does not prove that it is its payer's: Payment-Secret ${fault}. Nothing was charged.`,
       })
     },
   }
