@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 66_056,
+  productLines: 65_960,
   testLines: 80_206,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,

@@ -68,7 +68,7 @@ export function validateAppend(
 }
 
 /** Bytes of events; where they are sure to fit an append, the most that they can be. */
-export function bytesOf(events: readonly EncodedEvent[]): number {
+function bytesOf(events: readonly EncodedEvent[]): number {
   const most = events.reduce((sum, { data, meta }) => sum + 3 * (data.length + meta.length), 0)
   if (most <= LIMITS.appendBytes) return most
   return events.reduce((sum, { data, meta }) => sum + Buffer.byteLength(data) + Buffer.byteLength(meta), 0)

@@ -135,9 +135,8 @@ function createSender(store: EventStoreDbStore) {
     if (first === undefined || last === undefined) return
     if (failure !== undefined) throw failure.error
     const expected = first.revision === 0 ? 'no-stream' : first.revision - 1
-    const sending = store
-      .appendCopied(first.stream, group, { expected, at: first.at })
-      .then(({ position }) => position)
+    const append = { stream: first.stream, events: group, expected, at: first.at, bytes } as const
+    const sending = store.appendCopied(append).then(({ position }) => position)
     sending.catch((error: unknown) => (failure ??= { error }))
     underWay.push(sending)
     placed.set(`${last.stream} ${last.revision}`, sending)
@@ -173,8 +172,9 @@ function createSender(store: EventStoreDbStore) {
   }
 }
 
-/** The position that an event of the folder has in the copy; of an event that is left out, of the one before it. */
 type Sender = ReturnType<typeof createSender>
+
+/** The position that an event of the folder has in the copy; of an event that is left out, of the one before it. */
 async function translate(position: Position, rows: StoredRows, sender: Sender): Promise<Position> {
   if (position === START) return START
   const sign = position.endsWith('!') ? '!' : ''

@@ -7,22 +7,7 @@ interface Credentials {
   readonly password: string
 }
 
-export interface Connection {
-  /** The client that calls are made with; when `replaced` is aborted, calls that it has under way end. */
-  current(): { readonly client: EventStoreDBClient; readonly replaced: AbortSignal }
-  /**
-   * Options of every call. A follower may not yet hold what was just appended, so the leader is asked. With credentials the
-   * client makes one call for each append: without them, appends of the whole process stand in one table, where an error
-   * of one rejects others and a silence leaves them waiting for ever.
-   */
-  readonly always: { readonly requiresLeader: true; readonly credentials: Credentials }
-  /** Version of the server; undefined for one that is too old to say. */
-  version(): Promise<string | undefined>
-  /** Makes a new client, which looks for the leader anew, in place of one whose server does not answer. */
-  renew(): void
-  /** Ends what is under way. */
-  close(): void
-}
+export type Connection = ReturnType<typeof createConnection>
 
 /**
  * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
@@ -46,7 +31,7 @@ const PRINTS_CALLS = /\*|esdb/
  *
  * @throws ServiceError `config_invalid`, which never quotes the connection string
  */
-export function createConnection(connectionString: string, environment = process.env): Connection {
+export function createConnection(connectionString: string, environment = process.env) {
   if (PRINTS_CALLS.test(environment['DEBUG'] ?? ''))
     throw new ServiceError('config_invalid', {
       message: `DEBUG is ${JSON.stringify(environment['DEBUG'])}, with which the client of EventStoreDB prints passwords. Leave esdb out of it`,
@@ -67,15 +52,24 @@ export function createConnection(connectionString: string, environment = process
   })
   let now = connect()
   return {
+    /** The client that calls are made with; when `replaced` is aborted, calls that it has under way end. */
     current: () => ({ client: now.client, replaced: now.replacing.signal }),
-    always: { requiresLeader: true, credentials: credentials ?? NOBODY },
+    /**
+     * Options of every call. A follower may not yet hold what was just appended, so the leader is asked. With credentials the
+     * client makes one call for each append: without them, appends of the whole process stand in one table, where an error
+     * of one rejects others and a silence leaves them waiting for ever.
+     */
+    always: { requiresLeader: true, credentials: credentials ?? NOBODY } as const,
+    /** Version of the server; undefined for one that is too old to say. */
     version: () => now.version(),
+    /** Makes a new client, which looks for the leader anew, in place of one whose server does not answer. */
     renew() {
       const former = now
       now = connect()
       former.replacing.abort()
       endCalls(former.client)
     },
+    /** Ends what is under way. */
     close: () => endCalls(now.client),
   }
 }

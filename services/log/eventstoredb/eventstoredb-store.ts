@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
-import type { RecordedEvent } from '../../../contracts/infra/event.ts'
-import type { Position } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
-import type { AppendResult, EventStore, ExpectedRevision, StoreHealth } from '../event-store.ts'
-import { bytesOf, type EncodedEvent, requireErasable, validateAppend } from '../validate-append.ts'
+import type { EventStore, StoreHealth } from '../event-store.ts'
+import { type EncodedAppend, requireErasable, validateAppend } from '../validate-append.ts'
 import { type AppendContext, appendEvents, eraseStream } from './append-events.ts'
 import { createConnection } from './connect.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
@@ -24,16 +22,7 @@ export interface EventStoreDbOptions
 }
 
 /** The store, with what a copy of a whole log needs besides. */
-export interface EventStoreDbStore extends EventStore {
-  /** Every event with the keys of subjects, without those that were erased. */
-  readCopies(after?: Position): AsyncIterable<RecordedEvent>
-  /** Appends events of another log, which validated them, as of when they were appended there (ISO 8601). */
-  appendCopied(
-    stream: string,
-    events: readonly EncodedEvent[],
-    options: { readonly expected: ExpectedRevision; readonly at: string },
-  ): Promise<AppendResult>
-}
+export type EventStoreDbStore = ReturnType<typeof openEventStoreDbStore>
 
 /** From this version on the server is named KurrentDB. */
 const FIRST_KURRENTDB = 25
@@ -46,10 +35,11 @@ const FIRST_KURRENTDB = 25
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of the port share one connection and its tail; none has more than thirty lines
-export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
+export function openEventStoreDbStore(options: EventStoreDbOptions) {
   const connection = createConnection(options.connectionString)
   const closing = new AbortController()
   const nothing = (): void => undefined
+  let hasForeign = false
   const context: FollowContext & AppendContext = {
     answerTimeoutMs: LIMITS.appendTimeoutMs,
     random: Math.random,
@@ -60,7 +50,10 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     connection,
     closing: closing.signal,
     newId: randomUUID,
-    onForeign: once(options.onForeignEvent ?? nothing),
+    onForeign(stored) {
+      if (!hasForeign) options.onForeignEvent?.(stored)
+      hasForeign = true
+    },
   }
   const tail = createLogTail(context)
   const writing = new Set<Promise<unknown>>()
@@ -105,16 +98,10 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     }
   }
 
-  return {
+  const store: EventStore = {
     async append(stream, events, { expected }) {
       const append = validateAppend(stream, events, expected)
       return write(() => appendEvents(context, append))
-    },
-    appendCopied: (stream, events, { expected, at }) =>
-      write(() => appendEvents(context, { stream, events, expected, at, bytes: bytesOf(events) })),
-    async *readCopies(after) {
-      requireOpen()
-      yield* readCopies(context, after)
     },
     async *read(stream, readOptions) {
       requireOpen()
@@ -143,14 +130,14 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
       connection.close()
     },
   }
-}
-
-/** Calls back for the first one only. */
-function once(report: (stored: StoredEvent) => void): (stored: StoredEvent) => void {
-  let isReported = false
-  return (stored) => {
-    if (isReported) return
-    isReported = true
-    report(stored)
+  return {
+    ...store,
+    /** Every event with the keys of subjects, without those that were erased. */
+    async *readCopies() {
+      requireOpen()
+      yield* readCopies(context)
+    },
+    /** Appends events of another log, which validated them, as of when they were appended there (ISO 8601). */
+    appendCopied: (append: EncodedAppend) => write(() => appendEvents(context, append)),
   }
 }

@@ -38,9 +38,8 @@ export interface FollowContext extends ReadContext {
 export function createLogTail(context: FollowContext) {
   const { closing } = context
   const arrived = createWakeSignal()
-  /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
+  /** Events behind `since`. */
   let held: StoredEvent[] = []
-  let dropped = 0
   let since: Position | undefined
   /** Everything up to this one has come. */
   let newest: StoredEvent | undefined
@@ -85,9 +84,7 @@ export function createLogTail(context: FollowContext) {
     held.push(entry)
     // Half at a time: taking away the first of many moves all others.
     if (held.length > LIMITS.tailEvents) {
-      const gone = held.splice(0, LIMITS.tailEvents / 2)
-      dropped += gone.length
-      since = gone.at(-1)?.position ?? since
+      since = held.splice(0, LIMITS.tailEvents / 2).at(-1)?.position ?? since
     }
     assert(held.length <= LIMITS.tailEvents, 'the tail of the log is bounded', held.length)
     arrived.notify()
@@ -115,22 +112,16 @@ export function createLogTail(context: FollowContext) {
       arrived.notify()
     }
     while (!signal.aborted) {
-      let reason = new ServiceError('store_unavailable', {
-        message: 'the subscription ended without an error',
-      })
-      let isSlow = false
-      try {
-        await followServer(signal, onLive)
-      } catch (error) {
-        isSlow = isTooSlow(error)
-        reason = readError(error, 'subscription')
-      }
+      const error: unknown = await followServer(signal, onLive).then(
+        () => new Error('it ended without an error'),
+        (fault: unknown) => fault,
+      )
       isLive = false
       isVerified = false
       if (signal.aborted || mismatch !== undefined) return
-      const delayMs = isSlow && failures === 0 ? 0 : resumeDelayMs(failures, context.random)
+      const delayMs = isTooSlow(error) && failures === 0 ? 0 : resumeDelayMs(failures, context.random)
       failures += 1
-      context.onSubscriptionBreak(reason, delayMs)
+      context.onSubscriptionBreak(readError(error, 'subscription'), delayMs)
       if (delayMs > 0) await context.sleep(delayMs, signal)
     }
   }
@@ -170,12 +161,12 @@ export function createLogTail(context: FollowContext) {
     }
   }
 
-  /** Number of the first event behind a position among those that came, or undefined if it is not held any more. */
-  function numberBehind(position: Position): number | undefined {
+  /** Events behind a position; undefined if not all of them are held any more. */
+  function heldBehind(position: Position): readonly StoredEvent[] | undefined {
     if (since === undefined || comparePositions(position, since) < 0) return undefined
     const isBefore = (index: number): boolean =>
       comparePositions((held[index] as StoredEvent).position, position) <= 0
-    return dropped + partitionPoint(held.length, isBefore)
+    return held.slice(partitionPoint(held.length, isBefore))
   }
 
   async function* follow(
@@ -186,53 +177,32 @@ export function createLogTail(context: FollowContext) {
     if (head === undefined) return
     let position = after === 'end' ? head : after
     let reported = position
-    let reportedCatchUps = 0
-    let failures = 0
-    let next = numberBehind(position)
-
-    function* pass(entry: StoredEvent): Generator<SubscriptionItem, void, void> {
-      if (comparePositions(entry.position, position) <= 0) return
-      position = entry.position
-      assert(comparePositions(position, reported) > 0, 'a follower of the log only advances', position)
-      const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
-      if (event === undefined) return
-      reported = position
-      yield { kind: 'event', event }
-    }
-    function* checkpoint(): Generator<SubscriptionItem, void, void> {
-      if (reported === position) return
-      reported = position
-      yield { kind: 'checkpoint', position }
-    }
-
+    let [looked, failures, reportedCatchUps] = [0, 0, 0]
     while (!signal.aborted) {
       if (mismatch !== undefined) throw mismatch
       const seen = arrived.count
-      if (next === undefined || next < dropped) {
-        try {
-          let read = 0
-          for await (const entry of readEntries(context, position, { signal })) {
-            yield* pass(entry)
-            if (++read % LIMITS.readPageEvents === 0) yield* checkpoint()
-          }
-          failures = 0
-        } catch (error) {
-          if (isServiceError(error, 'invalid_request')) throw error
-          await context.sleep(resumeDelayMs(failures, context.random), signal)
-          failures += 1
-          continue
+      const behind = heldBehind(position)
+      try {
+        for await (const entry of behind ?? readEntries(context, position, { signal })) {
+          if (signal.aborted) return
+          assert(comparePositions(entry.position, position) > 0, 'a follower of the log only advances')
+          position = entry.position
+          const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
+          if (event === undefined && ++looked % LIMITS.readPageEvents !== 0) continue
+          reported = position
+          yield event === undefined ? { kind: 'checkpoint', position } : { kind: 'event', event }
         }
-        yield* checkpoint()
-        next = numberBehind(position)
+        failures = 0
+      } catch (error) {
+        if (isServiceError(error, 'invalid_request')) throw error
+        await context.sleep(resumeDelayMs(failures++, context.random), signal)
         continue
       }
-      const entry = held[next - dropped]
-      if (entry !== undefined) {
-        next += 1
-        yield* pass(entry)
-        continue
+      if (reported !== position) {
+        reported = position
+        yield { kind: 'checkpoint', position }
       }
-      yield* checkpoint()
+      if (behind === undefined || behind.length > 0) continue
       if (isLive && reportedCatchUps !== catchUps && comparePositions(reached(), head) >= 0) {
         reportedCatchUps = catchUps
         yield { kind: 'caught-up', position }

@@ -21,16 +21,7 @@ import type { Entry, EventMark, RowTables } from './row-tables.ts'
 
 export type { ProjectionHealth, ProjectionReader } from './read-model.ts'
 
-export interface Projector {
-  health(): ProjectionHealth[]
-  /** Its questions are refused with `store_unavailable` while it is built. */
-  reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
-  /** Resolves once every read model was opened: those that are whole answer, however far behind the log. */
-  opened(): Promise<void>
-  /** Resolves once every projection has caught up with the log for the first time, or has stopped; and at the signal. */
-  caughtUp(until?: AbortSignal): Promise<void>
-  close(): Promise<void>
-}
+export type Projector = ReturnType<typeof startProjector>
 
 export interface ProjectorOptions {
   readonly store: EventStore
@@ -67,7 +58,7 @@ const PAST_PAGES = 64
  * Those that are whole follow the log in one subscription from the lowest checkpoint; those of another version than their
  * rows are built anew in a second one, so that the others do not stand still meanwhile.
  */
-export function startProjector(options: ProjectorOptions): Projector {
+export function startProjector(options: ProjectorOptions) {
   const { store, tables, projections, onProblem, onLost, onDamaged, sleep } = options
   const ending = new AbortController()
   const { signal } = ending
@@ -85,8 +76,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       onLost?.(newest)
       lostEvent ??= newest
     }
-    const most = tables.newest()?.position ?? START
-    for (const model of models) model.open(most)
+    for (const model of models) model.open()
   }
 
   async function run(): Promise<void> {
@@ -98,10 +88,10 @@ export function startProjector(options: ProjectorOptions): Projector {
     void Promise.all(consumers.map((consumer) => consumer.caughtUp)).then(() => caughtUp.resolve())
     await Promise.all(consumers.map((consumer) => consumer.run(signal)))
   }
-  tables.onEmptied((why) => {
-    onDamaged?.(why)
+  tables.onEmptied((error) => {
+    onDamaged?.(reasonOf(error))
     for (const model of models) model.lose()
-    for (const consumer of consumers) consumer.restart()
+    for (const consumer of consumers) consumer.fail(error)
   })
   const running = run().finally(() => {
     opened.resolve()
@@ -109,6 +99,7 @@ export function startProjector(options: ProjectorOptions): Projector {
   })
   return {
     health: () => models.map(healthOf),
+    /** Its questions are refused with `store_unavailable` while it is built. */
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
       const model = models.find((candidate) => candidate.projection.name === projection.name)
       if (model === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
@@ -123,9 +114,14 @@ export function startProjector(options: ProjectorOptions): Projector {
         health: () => healthOf(model),
       }
     },
+    /** Resolves once every read model was opened: those that are whole answer, however far behind the log. */
     opened: () => opened.promise,
-    caughtUp: (until) => (until === undefined ? caughtUp.promise : orAborted(caughtUp.promise, until)),
-    async close() {
+    /** Resolves once every projection has caught up with the log for the first time, or has stopped; and at the signal. */
+    async caughtUp(until?: AbortSignal): Promise<void> {
+      if (until === undefined) await caughtUp.promise
+      else if (!until.aborted) await Promise.race([caughtUp.promise, once(until, 'abort')])
+    },
+    async close(): Promise<void> {
       try {
         for (const consumer of consumers) consumer.write()
       } finally {
@@ -137,14 +133,7 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await Promise.race([work, once(signal, 'abort')])
-}
-
-interface ConsumerOptions {
-  readonly store: EventStore
-  readonly tables: RowTables
-  readonly sleep: Clock['sleep']
+interface ConsumerOptions extends Pick<ProjectorOptions, 'store' | 'tables' | 'sleep'> {
   readonly models: readonly ReadModel[]
   readonly report: (models: readonly ReadModel[]) => void
 }
@@ -156,13 +145,11 @@ class Consumer {
   readonly #types: readonly string[]
   readonly #caughtUp = Promise.withResolvers<void>()
   readonly caughtUp = this.#caughtUp.promise
-  #following = new AbortController()
+  /** Aborted, with the reason, when it has to begin anew from the rows in the tables. */
+  #failing = new AbortController()
   /** The newest event that was folded since the last commit. */
   #newest: EventMark | undefined
   #isWritingSoon = false
-  /** A write that failed while nobody waited for it. */
-  #failure: unknown
-  #isOpen = true
 
   constructor(options: ConsumerOptions) {
     this.#options = options
@@ -173,36 +160,17 @@ class Consumer {
   /** Follows the log until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     const follow = async (): Promise<void> => {
-      try {
-        await this.#followAgain(signal)
-      } catch (error) {
-        this.#isOpen = false
-        throw error
-      }
+      const failing = new AbortController()
+      this.#failing = failing
+      await this.#follow(AbortSignal.any([signal, failing.signal]))
+      failing.signal.throwIfAborted()
     }
     await withRetries(follow, { ...this.#options, signal })
     this.#caughtUp.resolve()
   }
 
-  async #followAgain(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const following = new AbortController()
-      this.#following = following
-      this.#failure = undefined
-      try {
-        await this.#follow(AbortSignal.any([signal, following.signal]))
-      } catch (error) {
-        if (!following.signal.aborted) throw error
-      }
-      if (this.#failure !== undefined) throw this.#failure
-      if (!following.signal.aborted || signal.aborted) return
-    }
-  }
-
-  /** Begins anew where the rows in the tables stand. */
-  restart(): void {
-    this.#isOpen = false
-    this.#following.abort()
+  fail(error: unknown): void {
+    this.#failing.abort(error)
   }
 
   /** Writes for a caller. @throws ServiceError `store_unavailable` */
@@ -228,13 +196,11 @@ class Consumer {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { store, tables, models } = this.#options
-    if (!this.#isOpen) for (const model of models) model.open(tables.newest()?.position ?? START)
-    this.#isOpen = true
+    for (const model of this.models) model.open()
     this.#newest = undefined
-    await this.#readPast(await store.head(), signal)
+    await this.#readPast(await this.#options.store.head(), signal)
     if (signal.aborted) return
-    for (const model of models) model.live()
+    for (const model of this.models) model.live()
     this.write()
     this.#caughtUp.resolve()
     await this.#readOn(signal)
@@ -308,8 +274,7 @@ class Consumer {
     try {
       if (!signal.aborted) this.write()
     } catch (error) {
-      this.#failure = error
-      this.#following.abort()
+      this.fail(error)
     }
   }
 }

@@ -89,9 +89,10 @@ export class ReadModel {
     return { name, version, ...stands, ...this.#status }
   }
 
-  /** Goes on from its rows in the table. @param most position of the newest event that is known to be in the log */
-  open(most: Position): void {
+  /** Goes on from its rows in the table. The newest event that they follow from is the newest that is known to be in the log. */
+  open(): void {
     const { position, isWhole } = this.#tables.open(this.projection.name, this.projection.version)
+    const most = this.#tables.newest()?.position ?? START
     this.#known.clear()
     this.#unwritten = new Map()
     this.#stored = this.#reached = earlier(position, most)
@@ -104,7 +105,7 @@ export class ReadModel {
     this.#isOpen = false
     this.#isWhole = false
     this.#hasBeenLive = false
-    this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
+    this.#status = { state: 'building' }
   }
 
   /** It has caught up with the log. */
@@ -197,17 +198,10 @@ function requireOrder(events: readonly RecordedEvent[], reached: Position, upTo:
   assert(comparePositions(upTo, before) >= 0, 'a checkpoint is not before the events it covers', upTo)
 }
 
-/** An event that cannot be folded, why, and how many of its batch were folded before it. */
-interface Poison {
-  readonly position: Position
-  readonly reason: string
-  readonly folded: number
-}
-
 interface FoldedBatch {
   readonly changes: ChangedRows
-  /** The changes are those of the events before it. */
-  readonly poison?: Poison
+  /** An event that cannot be folded, why, and how many were folded before it: the changes are those of these. */
+  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
 }
 
 /**

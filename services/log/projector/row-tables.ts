@@ -46,23 +46,7 @@ export interface ModelChange extends ModelState {
 }
 
 /** The rows of the read models of one log. */
-export interface RowTables {
-  /** Opens a read model, where its rows begin anew if they are those of another version. */
-  open(name: string, version: number): ModelState
-  get(name: string, key: string): JsonObject | undefined
-  range(name: string, options: RangeOptions): Entry[]
-  /** Keys and rows as text, in order of keys. */
-  entries(name: string): IterableIterator<{ readonly key: string; readonly row: string }>
-  /** Changes rows and checkpoints, all or none. `newest` is the last event that they follow from. */
-  commit(changes: readonly ModelChange[], newest?: EventMark): void
-  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
-  newest(): EventMark | undefined
-  /** Drops everything. */
-  empty(): void
-  /** Called when a damaged file was emptied: every read model is to be opened again. */
-  onEmptied(listener: (why: string) => void): void
-  close(): void
-}
+export type RowTables = ReturnType<typeof openRowTables>
 
 const IN_MEMORY = ':memory:'
 
@@ -72,7 +56,7 @@ const IN_MEMORY = ':memory:'
  * @throws ServiceError `store_locked`, `store_unavailable`; each method `store_unavailable` where the file was damaged
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of one file
-export function openRowTables(file: string, logId: string): RowTables {
+export function openRowTables(file: string, logId: string) {
   const lock = file === IN_MEMORY ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
   let db: DatabaseSync
   try {
@@ -81,7 +65,7 @@ export function openRowTables(file: string, logId: string): RowTables {
     lock?.release()
     throw error
   }
-  let onEmptied: (why: string) => void = () => undefined
+  let onEmptied: (error: ServiceError) => void = () => undefined
   const statements = new Map<string, ModelStatements>()
   const of = (name: string): ModelStatements => {
     const known = statements.get(name) ?? prepareModel(db, name)
@@ -99,19 +83,21 @@ export function openRowTables(file: string, logId: string): RowTables {
     } catch (error) {
       if (!isDamage(error)) throw error
       empty()
-      onEmptied(reasonOf(error))
-      throw new ServiceError('store_unavailable', {
-        message: `the read models ${file} were damaged and are built anew: ${reasonOf(error)}`,
-        cause: error,
-      })
+      const message = `the read models ${file} were damaged and are built anew: ${reasonOf(error)}`
+      const refusal = new ServiceError('store_unavailable', { message, cause: error })
+      onEmptied(refusal)
+      throw refusal
     }
   }
   return {
-    open: (name, version) => guarded(() => openModel(db, name, version)),
-    get: (name, key) => guarded(() => parsed(of(name).select.get(key)?.['row'])),
-    range: (name, options) => guarded(() => rangeOf(of(name), options)),
-    entries: (name) => of(name).all.iterate() as ReturnType<RowTables['entries']>,
-    commit: (changes, newest) =>
+    /** Opens a read model, where its rows begin anew if they are those of another version. */
+    open: (name: string, version: number) => guarded(() => openModel(db, name, version)),
+    get: (name: string, key: string) => guarded(() => parsed(of(name).select.get(key)?.['row'])),
+    range: (name: string, options: RangeOptions) => guarded(() => rangeOf(of(name), options)),
+    /** Keys and rows as text, in order of keys. */
+    entries: (name: string) => of(name).all.iterate() as Iterable<unknown> as Iterable<StoredEntry>,
+    /** Changes rows and checkpoints, all or none. `newest` is the last event that they follow from. */
+    commit: (changes: readonly ModelChange[], newest?: EventMark): void =>
       guarded(() =>
         transaction(db, () => {
           for (const change of changes) of(change.name).write(change)
@@ -121,16 +107,24 @@ export function openRowTables(file: string, logId: string): RowTables {
           db.prepare(note).run(newest.id, newest.position)
         }),
       ),
+    /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
     newest: () => guarded(() => newestOf(db)),
+    /** Drops everything. */
     empty,
-    onEmptied(listener) {
+    /** Called when a damaged file was emptied: every read model is to be opened again. */
+    onEmptied(listener: typeof onEmptied): void {
       onEmptied = listener
     },
-    close() {
+    close(): void {
       db.close()
       lock?.release()
     },
   }
+}
+
+interface StoredEntry {
+  readonly key: string
+  readonly row: string
 }
 
 const newestOf = (db: DatabaseSync): EventMark | undefined =>
