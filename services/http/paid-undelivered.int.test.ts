@@ -126,6 +126,6 @@ test('an answer that was not delivered in time stays open to its payer for good,
   const { result } = await read(details.payment_id)
   expect(JSON.parse(result?.contents[0]?.text ?? '')).toEqual(status)
   expect(await read('019abcde-7c00-7001-8000-00000000000a')).toMatchObject({
-    error: { data: { code: 'payment_unknown' } },
+    error: { data: { code: 'not_found' } },
   })
 })

@@ -18,7 +18,7 @@ export interface McpResourceSources {
   readonly publicUrl: () => string | undefined
   /** The track record, as `GET /api/track-record` answers it, per timeframe. */
   readonly trackRecord: () => JsonObject | Promise<JsonObject>
-  /** The state of a payment, for the holder of its id; undefined if nothing is sold. @throws ServiceError `payment_unknown` */
+  /** The state of a payment, for the holder of its id; undefined if nothing is sold. @throws ServiceError `not_found` */
   readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
 
