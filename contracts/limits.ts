@@ -1,6 +1,5 @@
 /** Every limit of the service, in one place. Units are in the names. */
 export const LIMITS = {
-  /** Longest coin symbol. */
   coinCharacters: 20,
   /** Longest name of a coin, exchange or timeframe in a request, before it is known whether it exists. */
   nameCharacters: 32,
@@ -16,7 +15,6 @@ export const LIMITS = {
   /** Bars of each series that the clock of a simulated market is run through at most, at the first start. */
   runBars: 305,
 
-  /** Coins of a venue that are ranked. */
   universeCoins: 500,
   /** How far back bars are fetched for verdicts whose outcome is open; older ones are labelled incomplete. */
   outcomeBackfillMs: 7 * 86_400_000,
@@ -31,7 +29,6 @@ export const LIMITS = {
   outcomeGoneMs: 86_400_000,
   /** Beyond its bar's length, how late a series' newest bar may be before it is refused as stale. */
   staleAfterMs: 180_000,
-  /** Series followed because somebody asked for them. */
   seriesOnDemand: 2_000,
   /** Series on demand because of one payer: as many as one scan reads. */
   seriesOnDemandPerPayer: 100,
@@ -43,18 +40,13 @@ export const LIMITS = {
   onDemandWaitMs: 10_000,
   /** How long a process that computes may say nothing before a call is asked of another one as well. */
   engineHedgeMs: 2_000,
-  /** Coins looked at by one scan. */
   scanCoins: 100,
-  /** Rows in one answer of the funding scan. */
   fundingRows: 200,
 
-  /** How long one request to a venue may take, its body included. */
   venueRequestMs: 10_000,
   /** Largest answer of a venue that is read; lists of markets take a few megabytes. */
   venueResponseBytes: 33_554_432,
-  /** Requests to one venue that are under way together. */
   venueRequestsAtOnce: 8,
-  /** Tries of one request to a venue, the first included. */
   venueAttempts: 4,
   /** Wait before a second try; it doubles from try to try, up to the longest. */
   venueRetryMs: 500,
@@ -88,61 +80,45 @@ export const LIMITS = {
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 
-  /** Events in one append. */
   appendEvents: 256,
   /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */
   appendBytes: 900_000,
-  /** Longest stream name. */
   streamNameCharacters: 250,
-  /** Nesting of event data. */
   jsonDepth: 32,
   /** Appends waiting for an answer of the store; past it callers are refused with `store_unavailable`. */
   appendQueue: 16_384,
-  /** Appends that share one commit of the embedded store. */
   commitAppends: 512,
-  /** Encoded bytes that share one commit of the embedded store. */
   commitBytes: 4_194_304,
   /** How long an append to a remote store may stay without an answer before its outcome is unknown. */
   appendTimeoutMs: 10_000,
-  /** Events fetched at a time by reads and subscriptions. */
   readPageEvents: 500,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
-  /** Bars in one answer. */
   barsPerPage: 5_000,
   /** Questions for bars that wait for the market, how many one address may have, and how long one may keep others waiting. */
   barsWaiting: 16,
   barsPerAddress: 4,
   barsHeldMs: 5_000,
-  /** Characters of the manifest of a sealed day. */
   manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
   noteCharacters: 160_000,
 
-  /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
-  /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
 
   /** Encoded size of one bus message; nats-server's default is 1 MiB. */
   busMessageBytes: 1_000_000,
-  /** Requests over the bus that one handler answers at once. */
   busInFlight: 256,
-  /** Longest cache key. */
   cacheKeyCharacters: 512,
-  /** Entries kept by the in-memory cache. */
   cacheEntries: 100_000,
 
   /** Verdicts in one answer of the replay route; the next page starts at its last position. */
   replayEvents: 1_000_000,
-  /** Live tails of verdicts that one process serves at a time. */
   verdictStreams: 100,
-  /** Live streams of verdicts that one address may hold. */
   verdictStreamsPerAddress: 10,
-  /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
   /** How long a replay has its thread before others have it, and how long where that thread answers calls too. */
@@ -156,9 +132,7 @@ export const LIMITS = {
   heartbeatMs: 15_000,
   /** Body of an HTTP request, unless a route says less. */
   requestBodyBytes: 65_536,
-  /** Longest request target. */
   requestUrlCharacters: 4_096,
-  /** Request line and headers together. */
   requestHeaderBytes: 16_384,
   /** How long a request may take to arrive whole, and of that its headers. */
   requestArrivalMs: 30_000,
@@ -177,23 +151,15 @@ export const LIMITS = {
   givesWayMs: 5_000,
   /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: 1_000,
-  /** Largest number of requests a second that can be allowed. */
   ratePerSecond: 1_000_000,
   /** How long a request waits for the shared count of its rate; past it this process counts alone. */
   rateWaitMs: 50,
-  /** Proxies between a caller and this service. */
   proxyHops: 10,
-  /** Networks that TRUST_PROXY may name. */
   proxyNetworks: 100,
-  /** Markets in one answer. */
   marketRows: 200,
-  /** Rows in one answer of the track record. */
   trackRecordRows: 200,
-  /** Months of the track record in one answer, models and timeframes together. */
   trackRecordMonths: 1_000,
-  /** Series in one answer of the board. */
   boardRows: 5_000,
-  /** Verdicts in one answer of the history of a series. */
   historyRows: 300,
   /** Pages that are made at a time, that wait to be made, and how many one address may have of both. */
   pagesAtOnce: 2,
@@ -204,7 +170,6 @@ export const LIMITS = {
   /** Pages of the board, and small lines of its rows, that one process keeps drawn. */
   boardPages: 50,
   boardSparks: 5_000,
-  /** Values in one list filter of the replay route. */
   filterValues: 100,
 
   /** Debits of one payer that wait for the log; past it callers are refused. */
@@ -213,16 +178,13 @@ export const LIMITS = {
   appendWaitMs: 2_000,
   /** How long it waits to learn whether an append happened that the log did not confirm. */
   appendSettleMs: 15_000,
-  /** Payers whose balance one process keeps in memory. */
   payersKept: 5_000,
   /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */
   idempotencyKeysKept: 1_024,
   idempotencyKeyCharacters: 255,
   /** How long a call with a new idempotency key waits for that read model to reach the end of the log. */
   debitIndexWaitMs: 2_000,
-  /** Debits in one answer of the usage route. */
   usageRows: 200,
-  /** Days in one answer of the usage route. */
   usageDays: 62,
 
   /** Calls without a key in a day from one IPv6 site (/48), however many networks of it they come from. */
@@ -233,7 +195,6 @@ export const LIMITS = {
   /** How long a sign-in code is good for, and its length: ten of 32 characters are 50 bits. */
   signInCodeMs: 1_800_000,
   signInCodeCharacters: 10,
-  /** Codes of one account that are good at a time. */
   signInsOpen: 16,
   /** Codes sent to one mailbox in a window that is half as long as they are good for: who gets none has one. */
   signInsPerMailbox: 3,
@@ -247,20 +208,16 @@ export const LIMITS = {
   /** Codes asked for, and codes given, from one client address (IPv6: one /48) in an hour. */
   signInsPerAddress: 20,
   signInTriesPerAddress: 60,
-  /** Sign-in mails under way at a time; past it callers are asked to try again. */
   mailsUnderWay: 256,
   /** How long one try to send a mail may take, how many there are, and how long a sign-in waits for them. */
   mailSendMs: 10_000,
   mailTries: 3,
   mailWaitMs: 5_000,
-  /** API keys of one account that apply at a time. */
   keysPerAccount: 10,
-  /** How long the session of a browser lasts. */
   sessionMs: 7 * 86_400_000,
   /** In an hour: events of one kind of an account, and changes of one subscription. */
   accountEventsPerHour: 30,
   subscriptionChangesPerHour: 30,
-  /** Programs that an account lets act for it. */
   appsPerAccount: 20,
   /** How long a code of OAuth, an access token, and a refresh token that is not used are good for; a registration as long. */
   oauthCodeMs: 60_000,
@@ -291,14 +248,12 @@ export const LIMITS = {
   keyLabelCharacters: 64,
   /** Plans of one account that have not ended: the running one and those after it. */
   plansAhead: 12,
-  /** Accounts whose state one process keeps in memory. */
   accountsKept: 5_000,
   /** Keys that one process remembers the account of, and for how long without asking again. */
   identitiesKept: 20_000,
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
-  /** Rows in one list of accounts or keys. */
   accountRows: 100,
 
   /** A payment header, as it was sent. */
@@ -314,7 +269,6 @@ export const LIMITS = {
   gatewayValidityMostS: 2_592_000,
   /** How long a request waits for a settlement that comes before its answer. */
   settlementWaitMs: 20_000,
-  /** Reasons why settling came to nothing that are recorded of one payment. */
   settlementReasons: 16,
   /** Seconds of block time after the end of an authorization before it is reported as unused: nodes may lag. */
   paymentExpiryGraceS: 60,
@@ -323,7 +277,6 @@ export const LIMITS = {
   /** Wait before a settlement is tried again; it doubles from try to try, up to the longest. */
   settlementRetryMs: 1_000,
   settlementRetryMaxMs: 60_000,
-  /** How long one request to a node or a facilitator may take. */
   chainRequestMs: 10_000,
   /** Blocks searched for logs in one request, and such requests of one search. */
   chainLogBlocks: 1_000,
@@ -342,7 +295,6 @@ export const LIMITS = {
   payerRefusedMs: 5_000,
   /** Payers that a node or a facilitator is asked about at a time; past it callers are asked to try again. */
   payersAskedAtOnce: 64,
-  /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
   /**
    * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
@@ -361,17 +313,12 @@ export const LIMITS = {
   /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
   paymentsRefusedPerAddress: 60,
   paymentsRefusedMs: 60_000,
-  /** Addresses whose refused payments one process counts. */
   paymentsRefusedAddresses: 20_000,
-  /** Rows in one list of payments. */
   paymentRows: 100,
 
-  /** Coins in the filter of a subscription. */
   subscriptionAssets: 200,
-  /** Subscriptions of an account that are not removed. */
   subscriptionsOnFree: 5,
   subscriptionsOnPaid: 50,
-  /** Subscriptions whose state one process keeps in memory. */
   subscriptionsKept: 20_000,
   /** Subscriptions of which one process remembers how their deliveries stand, for who asks again. */
   webhookDeliveriesKnown: 2_000,
@@ -386,9 +333,7 @@ export const LIMITS = {
   /** Endpoints whose address and secrets one process remembers, and for how long. */
   webhookTargetsKept: 20_000,
   webhookTargetMs: 30_000,
-  /** Mails about endpoints to one account in an hour. */
   noticeMailsPerHour: 12,
-  /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */
   webhookConnectMs: 5_000,
@@ -398,7 +343,6 @@ export const LIMITS = {
   webhookResponseKeptBytes: 1_024,
   /** Characters of it that are kept, sealed. */
   webhookSealedAnswerCharacters: 2_048,
-  /** Headers of an endpoint's answer. */
   webhookResponseHeaderBytes: 16_384,
   /** Longest `Retry-After` that is believed: four times the longest step between two attempts. */
   webhookRetryAfterMs: 345_600_000,
@@ -409,12 +353,9 @@ export const LIMITS = {
   /** How long an idle connection is kept: where its receiver names no time, and at most where it names one. */
   webhookIdleMs: 90_000,
   webhookIdleMostMs: 600_000,
-  /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 256,
   webhookAttemptsPerEndpoint: 4,
-  /** The highest rate that an owner may choose for an endpoint, deliveries a second. */
   webhookPerSecond: 100,
-  /** Largest body of a delivery. */
   webhookBodyBytes: 65_536,
   /** After the beginning of a digest's period, how long the verdicts of its bars are given; market time. */
   digestSettleMs: 20_000,
@@ -440,9 +381,7 @@ export const LIMITS = {
   webhookSignalsKept: 10_000,
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
   webhookRecordMs: 25,
-  /** Attempts in one event of the delivery log. */
   webhookAttemptsPerEvent: 128,
-  /** Longest address of this service. */
   publicUrlCharacters: 256,
   /** Events of a delivery log that one question looks through. */
   webhookScanEvents: 20_000,
@@ -450,26 +389,19 @@ export const LIMITS = {
   webhookListEvents: 3_000,
   /** Series whose newest call is remembered for subscriptions to changes. */
   webhookSeriesRemembered: 100_000,
-  /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
 
-  /** A search: characters of a query, rows of an answer. */
   searchCharacters: 500,
   searchCharactersLeast: 3,
   searchRows: 50,
-  /** A chat: characters of a question. */
   questionCharacters: 500,
   questionCharactersLeast: 5,
-  /** Different words of a query or question that are looked for. */
   searchTerms: 32,
-  /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
   chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
-  /** Characters that an answer quotes of a section: most sections whole. */
   chatExtractCharacters: 2_200,
-  /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
   chatModelMs: 20_000,
@@ -478,7 +410,6 @@ export const LIMITS = {
   chatModelTokens: 2_000,
   /** Questions that one process has a model answer at a time; the others are answered extractively. */
   chatModelAtOnce: 8,
-  /** Pages of the documentation, and the size of one. */
   docsPages: 500,
   docsPageBytes: 1_048_576,
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { tierSchema } from '../domain/plans.ts'
 import { CHANNELS } from '../events/quota-events.ts'
-import { count, instant } from '../infra/field-schemas.ts'
+import { count, instant, textOrNull } from '../infra/field-schemas.ts'
 import { nextSchema } from './parameters.ts'
 import { quotaBlockSchema } from './service-block.ts'
 
@@ -20,7 +20,7 @@ const periodSchema = z.object({ tier: tierSchema, from: instant, to: instant })
 /** The answer of `GET /api/account`, and of the operator's look at an account. */
 export const accountAnswerSchema = z.object({
   account_id: z.uuid(),
-  email: z.string().nullable().describe('Null for an account that the operator opened without one'),
+  email: textOrNull.describe('Null for an account that the operator opened without one'),
   tier: tierSchema,
   opened_at: instant,
   plan: periodSchema.nullable().describe('The paid plan that runs; null on free'),
@@ -78,7 +78,7 @@ export const accountsAnswerSchema = z.object({
   accounts: z.array(
     z.object({
       account_id: z.uuid(),
-      email: z.string().nullable(),
+      email: textOrNull,
       tier: tierSchema,
       opened_at: instant,
       keys: z.int().nonnegative(),
@@ -110,7 +110,7 @@ export const usageAnswerSchema = z.object({
       }),
     )
     .describe('Counted calls of the window, newest first'),
-  next: z.string().nullable().describe('Give it as `after` for those before; null at the end'),
+  next: textOrNull.describe('Give it as `after` for those before; null at the end'),
 })
 
 export type UsageAnswer = z.infer<typeof usageAnswerSchema>

@@ -5,7 +5,7 @@ import { coinSchema, exchangeSchema, seriesSchema } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { regimeSchema } from '../domain/verdict.ts'
 import { MARKET_KINDS } from '../events/event-catalogue.ts'
-import { instantUtc as instant } from '../infra/field-schemas.ts'
+import { count, instantUtc as instant, numberOrNull } from '../infra/field-schemas.ts'
 import { RESULTS, resultOf } from './board.ts'
 import { cursorSchema, nextSchema } from './parameters.ts'
 import { verdictRowSchema } from './verdict-row.ts'
@@ -31,7 +31,7 @@ export const regimeShiftsAnswerSchema = z.object({
   next: nextSchema,
 })
 
-const price = z.number().nullable()
+const price = numberOrNull
 
 /** The outcome of a verdict, as the history of a series shows it. */
 export const historyOutcomeSchema = z.object({
@@ -70,10 +70,9 @@ export const seriesHistorySchema = z.object({
       'Of the newest verdict, also where that is not shown; null on pages after the first, and before a verdict',
     ),
   rows: z.array(historyRowSchema).describe('Newest first'),
-  withheld: z
-    .int()
-    .nonnegative()
-    .describe('Verdicts of this stretch that are not shown, as their window is open on a live market'),
+  withheld: count.describe(
+    'Verdicts of this stretch that are not shown, as their window is open on a live market',
+  ),
   next: cursorSchema
     .nullable()
     .describe('Give it as `after` for older rows; null at the beginning of the log'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Tier } from '../domain/plans.ts'
-import { count } from '../infra/field-schemas.ts'
+import { count, textOrNull } from '../infra/field-schemas.ts'
 
 /** Chats in one window of the plan: the calendar month on free, the plan's own 30 days on a paid one. */
 export const CHATS_PER_WINDOW: Readonly<Record<Tier, number>> = { free: 10, starter: 50, pro: 200 }
@@ -49,7 +49,7 @@ export const chatAnswerSchema = z.object({
     .array(citationSchema)
     .describe('The sections that the answer is taken from; none where the documentation does not say'),
   model: z.string().describe('The model that answered; `extractive` steps in where another could not'),
-  note: z.string().nullable().describe('Why another model than the one asked for answered; else null'),
+  note: textOrNull.describe('Why another model than the one asked for answered; else null'),
   quota: chatQuotaSchema,
 })
 

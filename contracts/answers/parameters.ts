@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { canonicalTimeframe, coinOfName } from '../domain/common-names.ts'
 import { EXCHANGES } from '../domain/series.ts'
 import { TIMEFRAMES } from '../domain/timeframes.ts'
+import { textOrNull } from '../infra/field-schemas.ts'
 import { outsideList } from '../infra/input-faults.ts'
 import { LIMITS } from '../limits.ts'
 
@@ -9,10 +10,7 @@ import { LIMITS } from '../limits.ts'
 export const cursorSchema = z.string().regex(/^[\w.~-]{1,256}$/)
 
 /** The cursor of the next page of a list. */
-export const nextSchema = z
-  .string()
-  .nullable()
-  .describe('Give it as `after` for the rows after these; null at the end')
+export const nextSchema = textOrNull.describe('Give it as `after` for the rows after these; null at the end')
 
 const offset = true
 const EXACT = z.union([z.iso.datetime({ offset }), z.iso.datetime({ offset, precision: -1 })])

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { addressSchema } from '../domain/chain.ts'
 import { RAILS } from '../events/payment-events.ts'
-import { instant } from '../infra/field-schemas.ts'
+import { instant, textOrNull } from '../infra/field-schemas.ts'
 import { PAYMENT_STATES } from './service-block.ts'
 
 const amount = z.string().describe('USDC, decimal, as in 0.02')
@@ -16,12 +16,11 @@ export const paymentAnswerSchema = z.object({
   amount_usdc: amount,
   refunded_usdc: amount,
   is_served_first: z.boolean().describe('Whether the answer left before the money was there'),
-  transaction: z
-    .string()
-    .nullable()
-    .describe('The transaction that is being sent, or that settled it; a name of the gateway on its rail'),
+  transaction: textOrNull.describe(
+    'The transaction that is being sent, or that settled it; a name of the gateway on its rail',
+  ),
   block: z.int().nonnegative().nullable().describe('Number of its block'),
-  reason: z.string().nullable().describe('Why the newest attempt came to nothing, or why nothing ever will'),
+  reason: textOrNull.describe('Why the newest attempt came to nothing, or why nothing ever will'),
   claimed_at: instant,
   changed_at: instant.describe('When the newest thing happened to it'),
   valid_until: instant.describe('When its authorization ends'),

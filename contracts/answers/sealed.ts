@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { exchangeSchema } from '../domain/series.ts'
 import { MARKET_KINDS } from '../events/event-catalogue.ts'
-import { sha256 as sha256Schema } from '../infra/field-schemas.ts'
+import { sha256 as sha256Schema, textOrNull } from '../infra/field-schemas.ts'
 import { positionSchema } from '../infra/position.ts'
 import { nextSchema } from './parameters.ts'
 
@@ -47,7 +47,7 @@ export const sealedDaysSchema = z.object({
         manifest_sha256: sha256Schema
           .nullable()
           .describe('null for a day without verdicts: there is no file'),
-        path: z.string().nullable(),
+        path: textOrNull,
       }),
     )
     .describe('By exchange and day'),

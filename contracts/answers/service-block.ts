@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { tierSchema } from '../domain/plans.ts'
 import { MARKET_KINDS } from '../events/event-catalogue.ts'
-import { count, instant } from '../infra/field-schemas.ts'
+import { count, instant, textOrNull } from '../infra/field-schemas.ts'
 
 /**
  * The result of checking a caller's key: it applied; none was sent; the text sent is not a key, and the caller is
@@ -40,7 +40,7 @@ export const paymentBlockSchema = z.object({
   id: z.uuid(),
   state: z.enum(PAYMENT_STATES).describe('As of this answer; `status_url` tells it from then on'),
   amount_usdc: z.string().describe('Decimal, as in 0.02'),
-  transaction: z.string().nullable().describe('Hash of the transaction, once it is known'),
+  transaction: textOrNull.describe('Hash of the transaction, once it is known'),
   status_url: z.url(),
   secret: z
     .string()

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { coinSchema, exchangeSchema } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
-import { count, instantUtc as instant } from '../infra/field-schemas.ts'
+import { count, instantUtc as instant, numberOrNull, textOrNull } from '../infra/field-schemas.ts'
 import { cursorSchema, nextSchema } from './parameters.ts'
 
-const share = z.number().nullable()
+const share = numberOrNull
 
 /** Results of a coin's calls over all its series of a model: of each series the calls whose windows do not overlap. */
 export const recordCoinSchema = z.object({
@@ -22,7 +22,7 @@ export const recordCoinSchema = z.object({
       'Of `reached`, with the ends of its 95 % interval: too narrow where several series are pooled, since they overlap',
     ),
   trades: count.describe('Calls whose return is known'),
-  net_mean_bps: z.number().nullable().describe('Basis points a call, 12 for entering and leaving taken off'),
+  net_mean_bps: numberOrNull.describe('Basis points a call, 12 for entering and leaving taken off'),
   always_buy: share.describe('Win rate of always BUY on the same bars'),
   always_sell: share.describe('The same of always SELL'),
   random: share.describe('What a fair coin can expect on the same bars'),
@@ -58,7 +58,7 @@ export type RecordMonth = z.infer<typeof recordMonthSchema>
 
 export const recordMonthsSchema = z.object({ rows: z.array(recordMonthSchema) })
 
-const bps = z.number().nullable().describe('Basis points per call, 12 for entering and leaving taken off')
+const bps = numberOrNull.describe('Basis points per call, 12 for entering and leaving taken off')
 
 const shareSchema = z
   .object({ value: z.number(), low: z.number(), high: z.number() })
@@ -70,15 +70,14 @@ const racesSchema = z
 
 const callsSchema = z.object({ BUY: count, SELL: count, HOLD: count })
 
-const inFavour = z
-  .number()
-  .nullable()
-  .describe('Share of `trades` that ended in favour, time-outs at the last close of their window')
+const inFavour = numberOrNull.describe(
+  'Share of `trades` that ended in favour, time-outs at the last close of their window',
+)
 
-const grossBps = z.number().nullable().describe('Basis points per call, before costs')
+const grossBps = numberOrNull.describe('Basis points per call, before costs')
 
 const baselineSchema = z.object({
-  win_rate: z.number().nullable(),
+  win_rate: numberOrNull,
   in_favour: inFavour,
   gross_mean_bps: grossBps,
   net_mean_bps: bps,
@@ -111,14 +110,13 @@ export const trackRecordRowSchema = z.object({
   calls: callsSchema,
   races: racesSchema.describe('How the races of all verdicts ended'),
   spoken_races: racesSchema.describe('How the races of BUY and SELL ended'),
-  brier: z.number().nullable().describe('Mean squared error over races that one barrier won; 0.25 is a coin'),
+  brier: numberOrNull.describe('Mean squared error over races that one barrier won; 0.25 is a coin'),
   brier_races: count,
-  brier_spoken: z.number().nullable().describe('The same over BUY and SELL'),
+  brier_spoken: numberOrNull.describe('The same over BUY and SELL'),
   brier_spoken_races: count,
-  calibration_error: z
-    .number()
-    .nullable()
-    .describe('Mean distance between what was said and what happened, over the rows of `reliability`'),
+  calibration_error: numberOrNull.describe(
+    'Mean distance between what was said and what happened, over the rows of `reliability`',
+  ),
   reliability: reliabilitySchema,
   spoken: z
     .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
@@ -138,11 +136,10 @@ export const trackRecordRowSchema = z.object({
         ),
       gross_mean_bps: grossBps,
       net_mean_bps: bps,
-      mean_margin_bps: z
-        .number()
-        .nullable()
-        .describe('Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks'),
-      t: z.number().nullable().describe('Standard errors that the mean is away from 0, by blocks of time'),
+      mean_margin_bps: numberOrNull.describe(
+        'Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks',
+      ),
+      t: numberOrNull.describe('Standard errors that the mean is away from 0, by blocks of time'),
       blocks: count.describe('Blocks of 50 windows with a trade'),
     })
     .describe('Of each series the BUY and SELL whose windows do not overlap'),
@@ -158,10 +155,10 @@ export const trackRecordRowSchema = z.object({
       coverage_80: shareSchema
         .nullable()
         .describe('Share of returns within p10 and p90, which is to be 0.8; as sure as those apart make it'),
-      coverage_50: z.number().nullable().describe('The same of p25 and p75, which is to be 0.5'),
-      below: z.number().nullable().describe('Share of returns below p10, which is to be 0.1'),
-      above: z.number().nullable().describe('Share of returns above p90'),
-      pinball_bps: z.number().nullable().describe('Mean pinball loss of p10 and p90, in basis points'),
+      coverage_50: numberOrNull.describe('The same of p25 and p75, which is to be 0.5'),
+      below: numberOrNull.describe('Share of returns below p10, which is to be 0.1'),
+      above: numberOrNull.describe('Share of returns above p90'),
+      pinball_bps: numberOrNull.describe('Mean pinball loss of p10 and p90, in basis points'),
     })
     .describe('How far the price was to go, and how far it went'),
   recorded_late: callsSchema.describe(
@@ -181,15 +178,12 @@ export const speechRowSchema = z.object({
     .describe(
       '`calls`: BUY and SELL are called; `silent`: the model has shown no skill there and never calls; `withdrawn`: no calls for now, because of late outcomes',
     ),
-  reason: z.string().nullable().describe('Why no calls are made; null where they are'),
+  reason: textOrNull.describe('Why no calls are made; null where they are'),
   since: instant.nullable().describe('Since which bars it is so; null where calls were never withdrawn'),
   window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
-  auc_180d: z
-    .number()
-    .nullable()
-    .describe(
-      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes',
-    ),
+  auc_180d: numberOrNull.describe(
+    'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes',
+  ),
   races_180d: count,
   days_running: count.describe(
     'Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state',

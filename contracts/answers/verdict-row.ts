@@ -14,10 +14,10 @@ import {
   shiftedFrom,
   type Verdict,
 } from '../domain/verdict.ts'
-import { instantUtc as instant } from '../infra/field-schemas.ts'
+import { count, instantUtc as instant, numberOrNull } from '../infra/field-schemas.ts'
 import { recordedAs, recordedAsSchema } from './recorded-as.ts'
 
-const price = z.number().nullable()
+const price = numberOrNull
 
 /** A recorded verdict with its outcome as the replay shows it, one per line. */
 export const verdictRowSchema = z.object({
@@ -51,10 +51,7 @@ export const verdictRowSchema = z.object({
   shifted_from: regimeSchema
     .or(z.literal(''))
     .describe('The regime of the verdict before in the series where it was another; empty otherwise'),
-  bars_missed: z
-    .int()
-    .nonnegative()
-    .describe('Bars between this and the verdict before that have no verdict'),
+  bars_missed: count.describe('Bars between this and the verdict before that have no verdict'),
   recorded_as: recordedAsSchema,
   ...forecastFields,
   visible_at: instant.describe(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { textOrNull } from '../infra/field-schemas.ts'
 import { recordedAsSchema } from './recorded-as.ts'
 import { verdictRowSchema } from './verdict-row.ts'
 
@@ -27,12 +28,9 @@ export const verificationSchema = z.object({
   hash: hashSchema,
   window_closes_at: z.iso.datetime(),
   recorded_as: recordedAsSchema,
-  recorded_note: z
-    .string()
-    .nullable()
-    .describe(
-      'How long after its bar or its window it was recorded, and why; null for one that was recorded live',
-    ),
+  recorded_note: textOrNull.describe(
+    'How long after its bar or its window it was recorded, and why; null for one that was recorded live',
+  ),
   outcome: z
     .object({ event: proofEventSchema, hash: hashSchema })
     .nullable()

@@ -3,7 +3,7 @@ import { exchangeSchema } from '../domain/series.ts'
 import { CADENCES, SIGNAL_TYPES } from '../domain/subscription.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { DELIVERY_RESULTS } from '../events/delivery-events.ts'
-import { count, instant } from '../infra/field-schemas.ts'
+import { count, instant, textOrNull } from '../infra/field-schemas.ts'
 import { positionSchema } from '../infra/position.ts'
 import { nextSchema } from './parameters.ts'
 
@@ -30,7 +30,7 @@ const stateFields = {
   state: z
     .enum(['active', 'paused', 'disabled', 'stopped'])
     .describe('`stopped`: by the operator, who alone can allow it again'),
-  reason: z.string().nullable().describe('Why it is paused, disabled or stopped'),
+  reason: textOrNull.describe('Why it is paused, disabled or stopped'),
   state_since: instant,
   created_at: instant,
   cursor: z
@@ -87,10 +87,9 @@ export const subscriptionsAnswerSchema = z.object({
 export const operatorSubscriptionSchema = z.object({
   id: z.uuid(),
   account_id: z.uuid(),
-  origin: z
-    .string()
-    .nullable()
-    .describe('Where its address points, without path and query; null once its account is erased'),
+  origin: textOrNull.describe(
+    'Where its address points, without path and query; null once its account is erased',
+  ),
   ...chosenFields,
   ...stateFields,
 })
@@ -139,8 +138,8 @@ const attemptSchema = z.object({
   duration_ms: z.number(),
   result: z.enum(DELIVERY_RESULTS),
   status: z.int().nullable(),
-  reason: z.string().nullable(),
-  detail: z.string().nullable().describe('First bytes of the answer, or what went wrong'),
+  reason: textOrNull,
+  detail: textOrNull.describe('First bytes of the answer, or what went wrong'),
   next_at: instant.nullable().describe('When it is tried again'),
 })
 
@@ -158,7 +157,7 @@ export const retriesAnswerSchema = z.object({
       sequence,
       attempts: count,
       status: z.int().nullable(),
-      reason: z.string().nullable(),
+      reason: textOrNull,
       first_at: instant,
       last_at: instant,
       next_at: instant,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timeMs } from '../infra/field-schemas.ts'
+import { numberOrNull, timeMs } from '../infra/field-schemas.ts'
 import { seriesSchema } from './series.ts'
 import { type Call, callSchema, forecastSchema } from './verdict.ts'
 
@@ -37,8 +37,8 @@ export const outcomeSchema = seriesSchema.extend({
   /** Close of the bar that decided the race, Unix milliseconds; null where none did. */
   decidedAt: timeMs.nullable(),
   /** Highest and lowest price of the bars until the race ended, as fractions away from the entry; null without one. */
-  highest: z.number().nullable(),
-  lowest: z.number().nullable(),
+  highest: numberOrNull,
+  lowest: numberOrNull,
   /** The forecast of its verdict: how far the price was to go. */
   forecast: forecastSchema.nullable(),
   /** Close of the window's last bar, whenever the race ended; null where bars are missing. */

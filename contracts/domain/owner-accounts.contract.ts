@@ -75,7 +75,7 @@ export function ownerAccountsContract(start: () => Promise<OwnedWorld>): void {
       const take = (n: number) => codeOf(world.owners.takeSlot({ accountId, generation: 0 }, uuid(n), ORIGIN))
       for (let n = 0; n < world.limit; n++) expect(await take(n)).toBe('none')
       expect(await take(0)).toBe('none')
-      expect(await take(world.limit)).toBe('too_many_subscriptions')
+      expect(await take(world.limit)).toBe('limit_reached')
       for (let times = 0; times < 2; times++) await world.owners.freeSlot(accountId, uuid(0), ORIGIN)
       expect(await take(world.limit)).toBe('none')
       expect((await world.owners.slots(accountId)).current).toHaveLength(world.limit)

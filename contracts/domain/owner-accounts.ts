@@ -58,7 +58,7 @@ export interface OwnerAccounts {
    * Takes room for a subscription, within what the plan allows at this moment; taking it again does nothing.
    *
    * @param subject as `sealFor` told its generation
-   * @throws ServiceError `too_many_subscriptions`; `account_unknown` where the account was erased meanwhile
+   * @throws ServiceError `limit_reached`; `account_unknown` where the account was erased meanwhile
    */
   takeSlot(subject: Subject, subscriptionId: string, origin: Origin): Promise<void>
   /** Gives the room back; of one that is free it does nothing. */

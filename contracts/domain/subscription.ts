@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { percent } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { coinSchema, exchangeSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
@@ -29,9 +30,9 @@ export const subscriptionFilterSchema = z.object({
     .nullable(),
   exchanges: z.array(exchangeSchema).min(1).max(20).nullable(),
   /** Applies to trade calls and regime shifts. */
-  minConfidence: z.int().min(0).max(100),
+  minConfidence: percent,
   /** Applies to trade calls. */
-  minStrength: z.int().min(0).max(100),
+  minStrength: percent,
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   onlyChanges: z.boolean(),
   /** Null where `scan_digest` is not asked for. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { timeMs } from '../infra/field-schemas.ts'
+import { numberOrNull, percent, timeMs } from '../infra/field-schemas.ts'
 import { seriesSchema } from './series.ts'
 import { type Timeframe, timeframeMs } from './timeframes.ts'
 
@@ -41,7 +41,7 @@ export const WINDOW_BARS: Readonly<Record<Timeframe, number>> = {
 export const factorSchema = z.object({
   name: z.string().min(1).max(64),
   /** The measured value; null where an input is missing, and for the bias, which measures nothing. */
-  value: z.number().nullable(),
+  value: numberOrNull,
   /** Exact share of the log-odds; all contributions sum to them. */
   contribution: z.number(),
   /** A missing input contributes 0 and says so; it is never "normal". */
@@ -76,10 +76,7 @@ export const forecastFields = {
     .describe(
       "Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market",
     ),
-  expected_volatility: z
-    .number()
-    .nullable()
-    .describe('Standard deviation of it, heavy-tailed; null likewise'),
+  expected_volatility: numberOrNull.describe('Standard deviation of it, heavy-tailed; null likewise'),
 }
 
 /** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */
@@ -107,14 +104,14 @@ export const verdictSchema = seriesSchema.extend({
   validUntil: timeMs,
   call: callSchema,
   /** round(100 × max(p, 1 − p)); lives in 50–60. */
-  confidence: z.int().min(0).max(100),
+  confidence: percent,
   /** 0–100 percentile of |log-odds| among this series' recent bars: for ranking only. */
-  strength: z.int().min(0).max(100),
+  strength: percent,
   /** P(+1σ is reached before −1σ, given that one of them is reached within the window). */
   probability: z.number().gt(0).lt(1),
   regime: regimeSchema,
   regimeSince: timeMs,
-  regimeStrength: z.int().min(0).max(100),
+  regimeStrength: percent,
   volatilityPercentile: z.number().min(0).max(1),
   /** Close price of the bar. */
   price: z.number().positive(),

@@ -18,7 +18,7 @@ test('a broken invariant throws a coded error with the value found, and is count
     } catch (error) {
       thrown = error
     }
-    expect(isServiceError(thrown, 'invariant_broken')).toBe(true)
+    expect(isServiceError(thrown, 'internal_error')).toBe(true)
     expect(thrown).toMatchObject({ message: `This does not hold: ${INVARIANT} (found -3).` })
     expect(brokenInvariants().get(INVARIANT)).toBe(times)
   }

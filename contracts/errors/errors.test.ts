@@ -50,9 +50,8 @@ describe('exit codes', () => {
   test('are shared only where the same thing is to be done', () => {
     const shared = Object.values(codesByExit()).filter((codes) => codes.length > 1)
     expect(shared).toEqual([
-      ['event_unreadable', 'internal_error', 'invariant_broken'],
+      ['event_unreadable', 'internal_error'],
       ['append_unknown', 'outcome_unknown', 'store_unavailable'],
-      ['bus_unavailable', 'cache_unavailable'],
     ])
   })
 

@@ -3,11 +3,11 @@ import { coinSchema, exchangeSchema } from '../domain/series.ts'
 import { CADENCES } from '../domain/subscription.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { callSchema, regimeSchema } from '../domain/verdict.ts'
-import { timeMs } from '../infra/field-schemas.ts'
+import { percent, timeMs } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { defineEvent } from './event-definition.ts'
 
-const percentile = z.int().min(0).max(100)
+const percentile = percent
 
 /** One call of a digest. Where it can be looked up follows from its verdict's id, so no address is kept. */
 export const digestRowSchema = z.object({

@@ -3,6 +3,9 @@ import { z } from 'zod'
 /** Unix milliseconds. */
 export const timeMs = z.int().nonnegative()
 export const count = z.int().nonnegative()
+export const percent = z.int().min(0).max(100)
+export const numberOrNull = z.number().nullable()
+export const textOrNull = z.string().nullable()
 /** In hexadecimal digits. */
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const instant = z.iso.datetime()

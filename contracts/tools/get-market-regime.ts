@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { REGIME_DIRECTIONS } from '../domain/verdict.ts'
+import { numberOrNull, percent } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import {
   callFields,
@@ -16,20 +17,16 @@ export const getMarketRegimeRequest = z.strictObject({
   exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
 })
 
-const metric = (description: string) => z.number().nullable().describe(description)
+const metric = (description: string) => numberOrNull.describe(description)
 
 export const getMarketRegimeResponse = z.object({
   call: callFields.call,
   confidence: callFields.confidence,
   regime: callFields.regime,
   direction: z.enum(REGIME_DIRECTIONS).exactOptional().describe('Of the trend'),
-  liveliness: z.number().nullable().exactOptional().describe('Moves of 8 bars over those of 350'),
+  liveliness: numberOrNull.exactOptional().describe('Moves of 8 bars over those of 350'),
   regime_since: instantField.describe('Close of the bar at which it began'),
-  regime_strength: z
-    .int()
-    .min(0)
-    .max(100)
-    .describe('Distance of the trend measure from zero, 100 at 1.5 ATR'),
+  regime_strength: percent.describe('Distance of the trend measure from zero, 100 at 1.5 ATR'),
   volatility_percentile: z
     .number()
     .min(0)

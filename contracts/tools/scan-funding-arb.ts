@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { coinSchema, exchangeSchema } from '../domain/series.ts'
+import { count, numberOrNull, textOrNull } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { coinField, instantField } from './tool-fields.ts'
 
@@ -52,10 +53,9 @@ export const fundingOpportunity = z.object({
   net_expected_bps: z
     .number()
     .describe('Expected carry over the holding time after four taker fees, in basis points of one leg'),
-  break_even_hours: z
-    .number()
-    .nullable()
-    .describe('When the expected carry has paid the fees; null where it does not within a year'),
+  break_even_hours: numberOrNull.describe(
+    'When the expected carry has paid the fees; null where it does not within a year',
+  ),
   persistence: z
     .number()
     .min(0)
@@ -70,20 +70,15 @@ export const scanFundingArbResponse = z.object({
   fees_bps: z.number().describe('The four taker fees together'),
   opportunities: z.array(fundingOpportunity),
   pairs_compared: z.int().nonnegative(),
-  pairs_too_short: z
-    .int()
-    .nonnegative()
-    .describe('Pairs left out for less than a week of history in common, or a gap in the last 24 hours'),
-  pairs_unconfirmed: z
-    .int()
-    .nonnegative()
-    .describe('Pairs left out because no two fresh prices within 5 % confirm that they are of one asset'),
-  markets_stale: z
-    .int()
-    .nonnegative()
-    .describe('Markets left out because their newest settlement is too old'),
+  pairs_too_short: count.describe(
+    'Pairs left out for less than a week of history in common, or a gap in the last 24 hours',
+  ),
+  pairs_unconfirmed: count.describe(
+    'Pairs left out because no two fresh prices within 5 % confirm that they are of one asset',
+  ),
+  markets_stale: count.describe('Markets left out because their newest settlement is too old'),
   venues: z.array(exchangeSchema).describe('Exchanges with funding history here'),
-  note: z.string().nullable().describe('Why there is nothing, and what was left out'),
+  note: textOrNull.describe('Why there is nothing, and what was left out'),
 })
 
 export type ScanFundingArbRequest = z.output<typeof scanFundingArbRequest>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { coinSchema, exchangeSchema } from '../domain/series.ts'
 import { CALLING_TIMEFRAMES, timeframeSchema } from '../domain/timeframes.ts'
 import { forecastFields } from '../domain/verdict.ts'
+import { numberOrNull, percent, textOrNull } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
 
@@ -26,7 +27,7 @@ export const scanTradeCallsRequest = z.strictObject({
     .max(LIMITS.scanCoins)
     .default(20)
     .describe('Coins to scan: the top of the exchange by volume'),
-  min_confidence: z.int().min(0).max(100).default(0).describe('Above 60 nothing passes'),
+  min_confidence: percent.default(0).describe('Above 60 nothing passes'),
   include_holds: z.boolean().default(false).describe('Whether HOLDs have rows too'),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
   rank_by: z
@@ -44,14 +45,11 @@ export const scanRow = z.object({
   coin: coinSchema,
   ...callFields,
   price: z.number(),
-  change_24h: z.number().nullable().describe('Change over 24 hours as a fraction; null where unknown'),
+  change_24h: numberOrNull.describe('Change over 24 hours as a fraction; null where unknown'),
   quote_volume_24h: z.number().describe('Traded in 24 hours, in the quote currency'),
-  lens_value: z
-    .number()
-    .nullable()
-    .describe(
-      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown',
-    ),
+  lens_value: numberOrNull.describe(
+    'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown',
+  ),
   bar_close: instantField,
   valid_until: instantField,
   ...forecastFields,
@@ -70,8 +68,8 @@ export const scanTradeCallsResponse = z.object({
   errors: z
     .array(z.object({ coin: coinSchema, code: z.string(), message: z.string() }))
     .describe('Coins without a fresh verdict, and why'),
-  lens_note: z.string().nullable().describe('Why `lens_value` is null, where the lens is not known'),
-  note: z.string().nullable().describe('Why there can be no rows: of the timeframe, or of the floor'),
+  lens_note: textOrNull.describe('Why `lens_value` is null, where the lens is not known'),
+  note: textOrNull.describe('Why there can be no rows: of the timeframe, or of the floor'),
 })
 
 export type ScanTradeCallsRequest = z.output<typeof scanTradeCallsRequest>

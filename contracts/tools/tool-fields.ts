@@ -3,6 +3,7 @@ import { canonicalTimeframe, coinOfName } from '../domain/common-names.ts'
 import { coinSchema, EXCHANGES, exchangeSchema } from '../domain/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../domain/timeframes.ts'
 import { callSchema, regimeSchema, type Verdict } from '../domain/verdict.ts'
+import { percent } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
@@ -39,16 +40,12 @@ export const instantField = z.iso.datetime().describe('ISO 8601, UTC')
 /** The first fields of every row about one series. */
 export const callFields = {
   call: callSchema,
-  confidence: z
-    .int()
-    .min(0)
-    .max(100)
-    .describe("100 × calibrated probability that the called side's barrier comes first; 50 to 60"),
-  strength: z
-    .int()
-    .min(0)
-    .max(100)
-    .describe('Percentile among the recent bars of this series, for ranking; not a probability'),
+  confidence: percent.describe(
+    "100 × calibrated probability that the called side's barrier comes first; 50 to 60",
+  ),
+  strength: percent.describe(
+    'Percentile among the recent bars of this series, for ranking; not a probability',
+  ),
   regime: regimeSchema,
 }
 

@@ -80,7 +80,7 @@ export async function openLabels(
 const labelPurpose = (keyId: string): string => `label of key ${keyId}`
 
 /**
- * Runs `work`. To an error `too_many_keys` it adds the labels of the keys, so that the owner can choose one to revoke.
+ * Runs `work`. To an error `limit_reached` it adds the labels of the keys, so that the owner can choose one to revoke.
  *
  * @throws the errors of `work`
  */
@@ -92,11 +92,11 @@ export async function withKeyNames<Result>(
   try {
     return await work()
   } catch (error) {
-    if (!isServiceError(error, 'too_many_keys')) throw error
+    if (!isServiceError(error, 'limit_reached')) throw error
     const { generation, keys } = await deps.log.load(accountId)
     const named = await openLabels(deps, { accountId, generation }, keys)
     const rows = named.map(({ keyId, hint, label }) => ({ key_id: keyId, hint, label }))
-    throw new ServiceError('too_many_keys', {
+    throw new ServiceError('limit_reached', {
       message: error.message,
       details: { ...error.details, keys: rows },
       cause: error,

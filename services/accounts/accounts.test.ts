@@ -103,7 +103,7 @@ describe('a key', () => {
       ),
     )
     expect(outcomes.filter((code) => code === 'none')).toHaveLength(LIMITS.keysPerAccount - 1)
-    expect(new Set(outcomes)).toEqual(new Set(['none', 'too_many_keys']))
+    expect(new Set(outcomes)).toEqual(new Set(['none', 'limit_reached']))
     expect((await accounts.show(accountId)).keys).toHaveLength(LIMITS.keysPerAccount)
   })
 
@@ -250,7 +250,7 @@ test('a key keeps its label, and who has too many is told what they are called',
     () => confirm(world.codeFor(EMAIL)),
   ]) {
     const keys = labels.map((label) => expect.objectContaining({ label }))
-    await expect(oneMore()).rejects.toMatchObject({ code: 'too_many_keys', details: { keys } })
+    await expect(oneMore()).rejects.toMatchObject({ code: 'limit_reached', details: { keys } })
   }
 })
 
@@ -387,7 +387,7 @@ describe('the operator', () => {
     const { accountId } = await accounts.createKey({}, { label: '' }, ORIGIN)
     for (let n = 1; n < LIMITS.keysPerAccount; n++) await accounts.issueKey(accountId, '', ORIGIN)
     expect(await codeOf(accounts.createKey({ accountId }, { label: '', tier: 'pro' }, ORIGIN))).toBe(
-      'too_many_keys',
+      'limit_reached',
     )
     expect((await accounts.show(accountId)).tier).toBe('free')
   })

@@ -85,7 +85,7 @@ export interface Accounts extends SignIn, OperatorAccounts {
   readonly mailOwner: MailOwner
   /** @throws ServiceError `account_unknown` */
   show(accountId: string): Promise<AccountView>
-  /** @throws ServiceError `account_unknown`, `too_many_keys` */
+  /** @throws ServiceError `account_unknown`, `limit_reached` */
   issueKey(accountId: string, label: string, origin: Origin): Promise<IssuedKey>
   /**
    * When it resolves, the key does not apply any more: in this process at once, in others in a moment.
@@ -114,7 +114,7 @@ export interface Accounts extends SignIn, OperatorAccounts {
    * The plan that a payment bought, which begins with the first time that this is called for it.
    *
    * @param bought `claimedAtMs`: when the payment was claimed, as the log has it
-   * @throws ServiceError `account_unknown` where the account was erased before the plan began, `plan_ended` where it
+   * @throws ServiceError `account_unknown` where the account was erased before the plan began, `state_conflict` where it
    *   was afterwards
    */
   buyPlan(
@@ -222,7 +222,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const plan = bought.find((one) => one.reference === reference)
       assert(plan !== undefined, 'a payment that was taken has begun its plan', reference)
       if (plan.generation === generation) return { tier: plan.tier, from: plan.from, to: plan.to }
-      throw new ServiceError('plan_ended', {
+      throw new ServiceError('state_conflict', {
+        nextStep: 'Sign a new authorization to buy another plan.',
         message: `The plan of payment ${reference} ended when its account was erased; it begins no other.`,
       })
     },

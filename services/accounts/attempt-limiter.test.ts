@@ -45,7 +45,7 @@ test('refuses nobody while the cache is away, and says so', async () => {
   const problems: string[] = []
   const limiter = createAttemptLimiter({
     ...options,
-    cache: { increment: () => Promise.reject(new ServiceError('cache_unavailable')) },
+    cache: { increment: () => Promise.reject(new ServiceError('dependency_unavailable')) },
     onProblem: (error) => void problems.push(error.code),
   })
   for (let n = 0; n < 5; n++) await limiter.take('198.51.100.1')

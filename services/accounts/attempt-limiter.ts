@@ -44,7 +44,7 @@ export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLim
         details: { limit, retry_after_s: seconds },
       })
     } catch (error) {
-      if (!isServiceError(error, 'cache_unavailable')) throw error
+      if (!isServiceError(error, 'dependency_unavailable')) throw error
       onProblem(error)
     }
   },

@@ -147,7 +147,7 @@ describe('giving the code', () => {
 
   test('with as many keys as there may be is refused without using the code up, unless one is given up', () => {
     const full = [opened(), ...times(LIMITS.keysPerAccount, issued), requested('r', '1')]
-    expect(given(...full).when(confirm('1'))).toEqual(refused('too_many_keys'))
+    expect(given(...full).when(confirm('1'))).toEqual(refused('limit_reached'))
     expect(given(...full).when(confirm('1', { revoke: 'key-3' }))).toEqual(
       made(confirmed('r'), revoked(3, 'at sign-in'), issued(99)),
     )
@@ -162,7 +162,7 @@ describe('keys', () => {
   test('are issued up to the limit, revoked ones not counted', () => {
     expect(given(opened()).when(issue)).toEqual(made(issued(99)))
     const full = [opened(), ...times(LIMITS.keysPerAccount, issued)]
-    expect(given(...full).when(issue)).toEqual(refused('too_many_keys'))
+    expect(given(...full).when(issue)).toEqual(refused('limit_reached'))
     expect(given(...full, revoked(0)).when(issue)).toEqual(made(issued(99)))
   })
 
@@ -331,14 +331,12 @@ describe('room for subscriptions', () => {
 
   test('is taken up to what the plan allows at the moment', () => {
     expect(given(opened()).when(take(9))).toEqual(made(taken(9)))
-    expect(given(opened(), ...five).when(take(9))).toEqual(refused('too_many_subscriptions'))
+    expect(given(opened(), ...five).when(take(9))).toEqual(refused('limit_reached'))
     const paid = [opened(), planStarted('starter', NOW - 1)]
     expect(given(...paid, ...five).when(take(9))).toEqual(made(taken(9)))
-    expect(given(...paid, ...five).when(take(9, { now: NOW + MONTH }))).toEqual(
-      refused('too_many_subscriptions'),
-    )
+    expect(given(...paid, ...five).when(take(9, { now: NOW + MONTH }))).toEqual(refused('limit_reached'))
     expect(given(...paid, ...times(LIMITS.subscriptionsOnPaid, taken)).when(take(99))).toEqual(
-      refused('too_many_subscriptions'),
+      refused('limit_reached'),
     )
   })
 

@@ -82,7 +82,7 @@ export interface Decision {
 /**
  * Decides a command. Opening an open account, taking a taken slot and freeing a free slot do nothing.
  *
- * @throws ServiceError `account_unknown`, `too_many_keys`, `too_many_subscriptions`, `not_found`, `invalid_request`;
+ * @throws ServiceError `account_unknown`, `limit_reached`, `not_found`, `invalid_request`;
  *   nothing happens then
  */
 export function decide(accountId: string, command: AccountCommand, state: AccountState): Decision {
@@ -254,7 +254,7 @@ function takeSlot(
   const isPaid = planAt(state.plans, now) !== undefined
   const limit = isPaid ? LIMITS.subscriptionsOnPaid : LIMITS.subscriptionsOnFree
   if (taken.length < limit) return [{ type: 'SubscriptionSlotTaken', data: { accountId, subscriptionId } }]
-  throw new ServiceError('too_many_subscriptions', {
+  throw new ServiceError('limit_reached', {
     message: `The account has ${taken.length} subscriptions; its plan allows ${limit}.`,
     details: { limit, subscriptions: taken.length },
   })
@@ -308,7 +308,7 @@ export function requireOpen(accountId: string, { isOpen }: AccountState): void {
 
 function requireRoom({ keys }: AccountState): void {
   if (keys.length < LIMITS.keysPerAccount) return
-  throw new ServiceError('too_many_keys', {
+  throw new ServiceError('limit_reached', {
     message: `The account has ${keys.length} keys, which is as many as it may have.`,
     details: { limit: LIMITS.keysPerAccount, keys: keys.map(({ keyId, hint }) => ({ key_id: keyId, hint })) },
   })

@@ -52,7 +52,7 @@ describe('a session', () => {
   test('needs none of the room for keys', async () => {
     const { accountId } = await begin()
     for (let n = 0; n < LIMITS.keysPerAccount; n++) await accounts.issueKey(accountId, `${n}`, ORIGIN)
-    expect(await codeOf(accounts.issueKey(accountId, 'one more', ORIGIN))).toBe('too_many_keys')
+    expect(await codeOf(accounts.issueKey(accountId, 'one more', ORIGIN))).toBe('limit_reached')
     expect(await outcomeOf((await begin()).secret)).toBe('OK')
   })
 

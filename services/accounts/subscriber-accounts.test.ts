@@ -88,9 +88,7 @@ describe('slots', () => {
       Array.from({ length: 12 }, (_, n) => codeOf((n % 2 ? one : other).takeSlot(owner, uuid(n), ORIGIN))),
     )
     expect(outcomes.filter((code) => code === 'none')).toHaveLength(LIMITS.subscriptionsOnFree)
-    expect(outcomes.filter((code) => code === 'too_many_subscriptions')).toHaveLength(
-      12 - LIMITS.subscriptionsOnFree,
-    )
+    expect(outcomes.filter((code) => code === 'limit_reached')).toHaveLength(12 - LIMITS.subscriptionsOnFree)
     expect((await subscribers.slots(accountId)).current).toHaveLength(LIMITS.subscriptionsOnFree)
   })
 })

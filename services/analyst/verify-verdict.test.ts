@@ -117,7 +117,7 @@ describe('an id that the index does not have', () => {
 
   test('is unknown at once where the index holds the whole log', async () => {
     await record(0)
-    await expect(verify(unknown)).rejects.toMatchObject({ code: 'verdict_unknown' })
+    await expect(verify(unknown)).rejects.toMatchObject({ code: 'not_found' })
     expect(waits).toBe(0)
   })
 
@@ -136,7 +136,7 @@ describe('an id that the index does not have', () => {
   test('is given up where the index stays behind', async () => {
     await record(0)
     indexed = 'start'
-    await expect(verify(unknown)).rejects.toMatchObject({ code: 'verdict_unknown' })
+    await expect(verify(unknown)).rejects.toMatchObject({ code: 'not_found' })
     expect(waits).toBe(100)
   })
 })

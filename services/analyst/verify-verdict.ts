@@ -35,13 +35,14 @@ export const VERIFICATION_NOTICE =
 /**
  * Reads a verdict from the log: the event as it was recorded, and its outcome once there is one.
  *
- * @throws ServiceError `verdict_unknown`; `store_unavailable` and what else the store refuses
+ * @throws ServiceError `not_found`; `store_unavailable` and what else the store refuses
  */
 export async function verifyVerdict(options: VerifyOptions, verdictId: string): Promise<Verification> {
   const { store } = options
   const place = await findPlace(options, verdictId)
   const series = place === undefined ? undefined : parseSeriesName(place.series)
-  if (place === undefined || series === undefined) throw new ServiceError('verdict_unknown')
+  if (place === undefined || series === undefined)
+    throw new ServiceError('not_found', { message: `There is no recorded verdict ${verdictId}.` })
   const recorded = await eventAt(store, verdictStream(series), place.revision)
   const verdict = recorded === undefined ? undefined : decodeEvent(recorded)
   if (recorded === undefined || verdict?.type !== 'VerdictRecorded' || recorded.id !== verdictId) {

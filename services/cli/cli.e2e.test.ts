@@ -209,7 +209,7 @@ describe('beside a running service, and after it', () => {
     expect(shown.out).toContain(`series    SIM ${first?.coin} ${first?.timeframe}`)
     expect(shown.out).toMatch(/^hash {6}[0-9a-f]{64} fits$/m)
     expect(JSON.parse(whole.out)).toMatchObject({ verdict_id: first?.verdict_id, outcome: null })
-    expect([unknown.code, unknown.err]).toEqual([13, expect.stringMatching(/^error verdict_unknown: /)])
+    expect([unknown.code, unknown.err]).toEqual([13, expect.stringMatching(/^error not_found: /)])
 
     // A verdict that does not fit its hash is a false proof, and no fault of the program.
     const changed = whole.out.replace(/"price":/, '"price":1')

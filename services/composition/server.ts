@@ -21,7 +21,7 @@ import { webhooksPlugin } from '../http/routes/webhooks.ts'
 import type { PaidRoutesOptions } from '../http/routes/x402.ts'
 import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/send-public.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
-import { type McpPluginOptions, mcpPlugin } from '../mcp/mcp-plugin.ts'
+import { type McpPluginOptions, mcpPlugin } from '../mcp/mcp-server.ts'
 import { isPageRequest } from '../pages/api-client.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { sendPage } from '../pages/layout.ts'
@@ -128,6 +128,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
+const elsewhereError = (message: string): ServiceError =>
+  new ServiceError('unauthorized', {
+    message,
+    nextStep: 'Use an API key here: keys are made on the account page or with POST /api/keys.',
+  })
+
 /** The hooks that every request passes before its route. */
 function useEdge(app: FastifyInstance, { metrics, rateLimits }: ServerOptions, ownProof: string): void {
   const closing = new AbortController()
@@ -141,10 +147,10 @@ function useEdge(app: FastifyInstance, { metrics, rateLimits }: ServerOptions, o
     if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
     requireOneReading(request)
     if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
-      throw new ServiceError('token_elsewhere')
+      throw elsewhereError('An access token is for POST /mcp and nothing else.')
     }
     if (bringsSession(request.headers.authorization) && !isPageRequest(request, ownProof)) {
-      throw new ServiceError('session_elsewhere')
+      throw elsewhereError('The session of a browser is for the pages of this service and nothing else.')
     }
     done()
   })

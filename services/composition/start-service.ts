@@ -43,7 +43,7 @@ async function startProcess(start: Start, output: NodeJS.WriteStream): Promise<R
   const { settings, log, shutdown } = start
   const process = await openProcess(start, output)
   const { platform, engine, terminal, version } = process
-  const app = await createServer(await serverOptions(process))
+  const app = await createServer(serverOptions(process))
   const listening: ({ close(): Promise<void> } | undefined)[] = []
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that a process that cannot start does not go on answering.

@@ -196,7 +196,7 @@ describe('who is challenged', () => {
     ] as const) {
       const answer = await api(method, path, token)
       expect(answer.status, path).toBe(401)
-      expect(await answer.json()).toMatchObject({ code: 'token_elsewhere' })
+      expect(await answer.json()).toMatchObject({ code: 'unauthorized' })
     }
   })
 })

@@ -111,21 +111,4 @@ test('an answer that was not delivered in time stays open to its payer for good,
   const status = await statusOf(details.status_url)
   expect(status).toMatchObject({ state: 'final', refunded_usdc: '0.00' })
   expect((await typesOf()).filter((type) => type === 'PaymentClaimed')).toHaveLength(1)
-  // An agent that speaks MCP alone reads the same.
-  const read = async (id: string | undefined) => {
-    const params = { uri: `signal://payments/${id}` }
-    const message = { jsonrpc: '2.0', id: 1, method: 'resources/read', params }
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(`${service.url}/mcp`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(message),
-    })
-    return (await response.json()) as { result?: { contents: { text: string }[] }; error?: { data: unknown } }
-  }
-  const { result } = await read(details.payment_id)
-  expect(JSON.parse(result?.contents[0]?.text ?? '')).toEqual(status)
-  expect(await read('019abcde-7c00-7001-8000-00000000000a')).toMatchObject({
-    error: { data: { code: 'payment_unknown' } },
-  })
 })

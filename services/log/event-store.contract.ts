@@ -344,9 +344,12 @@ export function describeEventStoreContract(
       })
 
       test('more events or bytes than one append takes; the largest that fits is taken', async () => {
-        await expectRefusal(appendNext(store, 's-1', someEvents(LIMITS.appendEvents + 1)), 'append_too_large')
+        await expectRefusal(
+          appendNext(store, 's-1', someEvents(LIMITS.appendEvents + 1)),
+          'payload_too_large',
+        )
         const huge = anEvent({ text: 'x'.repeat(LIMITS.appendBytes) })
-        await expectRefusal(appendNext(store, 's-1', [huge]), 'append_too_large')
+        await expectRefusal(appendNext(store, 's-1', [huge]), 'payload_too_large')
         await appendNext(store, 's-1', someEvents(LIMITS.appendEvents))
         await appendNext(store, 's-1', [anEvent({ text: 'é'.repeat(440_000) })])
         expect(await collect(store.read('s-1'))).toHaveLength(LIMITS.appendEvents + 1)

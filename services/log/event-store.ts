@@ -102,7 +102,7 @@ export interface StoreHealth {
  *   and subscriptions leave them out, so that nothing that follows from the log holds a copy.
  *
  * Errors are {@link ServiceError}s: `revision_conflict` with `details: { expected, actual }` (`actual` null
- * for a missing stream), `idempotency_conflict`, `append_too_large`, `stream_erased`, `append_unknown` (repeat with the same
+ * for a missing stream), `idempotency_conflict`, `payload_too_large`, `stream_erased`, `append_unknown` (repeat with the same
  * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
  */
 export interface EventStore {

@@ -49,7 +49,7 @@ export function validateAppend(
   }
   if (events.length === 0) refuse('an append without events')
   if (events.length > LIMITS.appendEvents) {
-    throw new ServiceError('append_too_large', {
+    throw new ServiceError('payload_too_large', {
       message: `${events.length} events in one append; the limit is ${LIMITS.appendEvents}`,
     })
   }
@@ -60,7 +60,7 @@ export function validateAppend(
   }
   const bytes = bytesOf(encoded)
   if (bytes > LIMITS.appendBytes) {
-    throw new ServiceError('append_too_large', {
+    throw new ServiceError('payload_too_large', {
       message: `an append of ${bytes} bytes; the limit is ${LIMITS.appendBytes}`,
     })
   }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
-import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import { ERRORS, forCallers, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import { bytesOf, type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
@@ -12,14 +12,12 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './jsonrpc.ts'
+import type { RpcRequest } from './protocol.ts'
 import type { FreeTools, KeyCheck } from './tools.ts'
 
 /** The part of a request that a tool call needs beside its message. */
-export interface Caller {
-  readonly sender: Pick<
-    ToolCall,
-    'authorization' | 'address' | 'idempotencyKey' | 'requestId' | 'traceparent'
-  >
+export interface Caller
+  extends Pick<ToolCall, 'authorization' | 'address' | 'idempotencyKey' | 'requestId' | 'traceparent'> {
   /** Aborted when nobody waits for the answer any more; made only if something has to be waited for. */
   readonly signal: () => AbortSignal
   readonly log: FastifyBaseLogger
@@ -55,21 +53,19 @@ export interface ToolPaths {
   readonly telemetry?: McpTelemetry | undefined
 }
 
-/** The parameters and the metadata of `tools/call`: of any type, and unchecked. */
-export interface SentToolCall {
-  readonly params: JsonObject
-  readonly meta: JsonObject
-}
-
 /**
  * Calls a tool. Every fault is returned and never thrown: an invalid key is an error of the
  * protocol (-32003, -32004), everything else a refusal; a caller with no calls left who may pay gets the price.
  */
-export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolCall): Promise<ToolOutcome> {
-  const { name, arguments: request = {} } = sent.params
+export async function callTool(
+  paths: ToolPaths,
+  caller: Caller,
+  { params, meta }: Pick<RpcRequest, 'params' | 'meta'>,
+): Promise<ToolOutcome> {
+  const { name, arguments: request = {} } = params
   const tool = typeof name === 'string' ? canonicalTool(name) : undefined
   const ended = paths.telemetry?.(tool)
-  const outcome = await outcomeOf(paths, caller, { tool, request, payment: paymentLines(sent.meta) })
+  const outcome = await outcomeOf(paths, caller, { tool, request, payment: paymentLines(meta) })
   ended?.(errorTypeOf(outcome))
   return outcome
 }
@@ -81,25 +77,24 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
   return typeof outcome.body.code === 'string' ? outcome.body.code : 'tool_error'
 }
 
-interface NamedCall {
-  /** Undefined if its name is no text. */
-  readonly tool: string | undefined
-  readonly request: Json
-  /** Its payment as lines of headers. */
-  readonly payment: readonly string[] | undefined
-}
-
 async function outcomeOf(
   { calls, free, paid, logCause }: ToolPaths,
-  { sender, signal, log }: Caller,
-  { tool, request, payment }: NamedCall,
+  { signal, log, ...sender }: Caller,
+  {
+    tool,
+    request,
+    payment,
+  }: { tool: string | undefined; request: Json; payment: readonly string[] | undefined },
 ): Promise<ToolOutcome> {
   const { requestId } = sender
   const own = tool === undefined ? undefined : free.get(tool)
   const body = { lenient: request, isEmpty: false, require: () => request }
   const paidCall = { tool: tool ?? '', body, ...sender, signal, channel: 'mcp' } as const
   try {
-    if (tool === undefined) throw nameless()
+    if (tool === undefined) {
+      const message = 'name: the name of a tool must be given as text'
+      throw new ServiceError('invalid_request', { message })
+    }
     // The same authorization has the same answer here and on the paid routes, and is charged once.
     if (paid !== undefined && payment !== undefined && own === undefined)
       return paidOutcome(await paid.call({ ...paidCall, rawHeaders: payment }))
@@ -110,33 +105,20 @@ async function outcomeOf(
     const error = isServiceError(thrown, 'unknown_tool')
       ? unknownTool(tool ?? '', [...Object.keys(TOOLS), ...free.keys()])
       : thrown
-    if (isServiceError(error) && error.code !== 'internal_error') logCause?.(error, requestId)
+    const isKnown = isServiceError(error) && error.code !== 'internal_error'
+    if (isKnown) logCause?.(error, requestId)
     else log.error({ err: error, request_id: requestId }, 'tool call failed')
-    const refusal = refusalOutcome(
-      asServiceError(error, own?.failure ?? 'internal_error', requestId),
-      requestId,
-    )
+    // The cause of an internal error is for the operator's log, not for callers.
+    const details = { request_id: requestId }
+    const known = isKnown ? error : new ServiceError(own?.failure ?? 'internal_error', { details })
+    const refusal = refusalOutcome(known, requestId)
     if (paid === undefined || own !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal
     const outcome = await paid.call({ ...paidCall, authorization: undefined, rawHeaders: [] })
     if (outcome.kind !== 'offer') return refusal
-    const offer = offerOutcome(outcome.offer, error)
+    const offer = offerOutcome(outcome, error)
     return Array.isArray(offer.body.accepts) && offer.body.accepts.length > 0 ? offer : refusal
   }
 }
-
-function nameless(): ServiceError {
-  const problem = 'the name of a tool must be given as text'
-  return new ServiceError('invalid_request', {
-    message: `name: ${problem}`,
-    details: { fields: [{ field: 'name', problem }] },
-  })
-}
-
-/** The cause of an internal error is for the operator's log, not for callers. */
-const asServiceError = (error: unknown, failure: ErrorCode, requestId: string): ServiceError =>
-  isServiceError(error) && error.code !== 'internal_error'
-    ? error
-    : new ServiceError(failure, { details: { request_id: requestId } })
 
 /** Arguments that do not fit: JSON-RPC's own code says what there is to say, or the code of a tool says more. */
 const INVALID = `MCP error ${JSON_RPC_CODES.invalidParams}`
@@ -145,8 +127,8 @@ const SAYS_MORE = /^(?:unknown_(?:timeframe|exchange|coin)|(?:INVALID|QUERY|QUES
 
 function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
   const { code } = error
-  if (code === 'key_unknown') return { kind: 'error', error: keyFault('unknown', requestId).error }
-  if (code === 'key_unverifiable') return { kind: 'error', error: keyFault('unverifiable', requestId).error }
+  if (code === 'key_unknown' || code === 'key_unverifiable')
+    return { kind: 'error', error: keyFault(code, requestId).error }
   const body = refusalBody(error)
   // A result has no other place for JSON-RPC's code than its text.
   const prefix = IS_INVALID.test(code) ? INVALID : SAYS_MORE.test(code) ? `${INVALID}: ${code}` : code
@@ -161,43 +143,36 @@ function refusalBody(error: ServiceError) {
 }
 
 /** The error for an invalid key, for every method. */
-export function keyFault(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcFault {
-  const isUnknown = check === 'unknown'
-  const { code, message, nextStep } = new ServiceError(isUnknown ? 'key_unknown' : 'key_unverifiable')
+export function keyFault(code: Exclude<KeyCheck, 'ok'>, requestId: string): RpcFault {
+  const isUnknown = code === 'key_unknown'
+  const { message, nextStep } = ERRORS[code]
   const data = { code, next_step: nextStep, request_id: requestId, retryable: !isUnknown }
   return new RpcFault(isUnknown ? 'keyUnknown' : 'keyUnverifiable', message, { data })
 }
 
-/** The field for the payment of a call (x402, transport for MCP). */
-const PAYMENT_META_KEY = 'x402/payment'
-/** The secret of its first answer. */
-const SECRET_META_KEY = 'x402/payment-secret'
-
 /**
- * The payment in the metadata of a call, and its secret beside it, as lines of headers; undefined if there is no payment. The
- * header holds the same JSON, as it is or in base64.
+ * The payment in the metadata of a call (x402, transport for MCP), and the secret of its first answer beside it, as lines of
+ * headers; undefined if there is no payment.
  */
-export function paymentLines(meta: JsonObject): readonly string[] | undefined {
-  const { [PAYMENT_META_KEY]: payment } = meta
+function paymentLines({
+  'x402/payment': payment,
+  'x402/payment-secret': secret,
+}: JsonObject): readonly string[] | undefined {
   if (payment === undefined) return undefined
-  const { [SECRET_META_KEY]: secret } = meta
   const secretLine = typeof secret === 'string' ? ['Payment-Secret', secret] : []
   return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...secretLine]
 }
 
 function paidOutcome(outcome: PaidOutcome): ToolOutcome {
-  if (outcome.kind === 'offer') return offerOutcome(outcome.offer, outcome.refusal)
+  if (outcome.kind === 'offer') return offerOutcome(outcome, outcome.refusal)
   const { receipt, ...answer } = outcome
   return { ...answer, settlement: receipt && decodedOf(receipt.value) }
 }
 
 /** `PaymentRequired` of version 2, with the members that every refusal here has. */
-const offerOutcome = (
-  { header }: Extract<PaidOutcome, { kind: 'offer' }>['offer'],
-  refusal: ServiceError,
-): Extract<ToolOutcome, { kind: 'offer' }> => ({
-  kind: 'offer',
-  body: { ...decodedOf(header), ...refusalBody(refusal) },
+const offerOutcome = ({ offer }: Extract<PaidOutcome, { kind: 'offer' }>, refusal: ServiceError) => ({
+  kind: 'offer' as const,
+  body: { ...decodedOf(offer.header), ...refusalBody(refusal) } as JsonObject,
 })
 
 const decodedOf = (base64: string): JsonObject =>
@@ -235,34 +210,25 @@ export function toolAnswerBytes(
   return Buffer.from(answer, 'latin1')
 }
 
-/**
- * Durations of MCP's operations, by the names of OpenTelemetry: begins a tool call, and returns what ends it.
- *
- * The result takes why the call failed; undefined where it did not.
- */
-export type McpTelemetry = (tool: string | undefined) => (error: string | undefined) => void
+/** Begins a tool call, and returns what ends it, with why it failed if it did. */
+type McpTelemetry = (tool: string | undefined) => (error: string | undefined) => void
 
-/** @param options.tools names with a label of their own @param options.monotonic milliseconds */
-export function createMcpTelemetry(options: {
-  readonly registry: Registry
-  readonly tools: ReadonlySet<string>
-  readonly monotonic: () => number
-}): McpTelemetry {
-  const { monotonic, tools } = options
+/** Durations of MCP's operations, by the names of OpenTelemetry. @param tools names with a label of their own */
+export function createMcpTelemetry(registry: Registry, tools: ReadonlySet<string>): McpTelemetry {
   const duration = new Histogram({
     name: 'mcp_server_operation_duration_seconds',
     help: 'Time that the operations of MCP take, by method, tool, and why they failed',
     labelNames: ['mcp_method_name', 'gen_ai_tool_name', 'error_type'] as const,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [options.registry],
+    registers: [registry],
   })
   return (name) => {
-    const startedAt = monotonic()
+    const startedAt = performance.now()
     // Other texts of callers must not make labels.
     const tool = name !== undefined && tools.has(name) ? name : '_OTHER'
     return (error) => {
       const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool, error_type: error ?? '' }
-      duration.observe(labels, (monotonic() - startedAt) / 1_000)
+      duration.observe(labels, (performance.now() - startedAt) / 1_000)
     }
   }
 }

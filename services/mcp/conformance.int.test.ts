@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { conformancePack } from './testing/conformance/conformance-pack.ts'
+import { useConformancePack } from './testing/conformance/conformance-pack.ts'
 import { findSuite } from './testing/conformance/find-suite.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
@@ -22,7 +22,7 @@ describe.skipIf(suite === undefined)(`the official conformance suite${reason}`, 
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'conformance-'))
-    app = await createMcpEdge({ extension: conformancePack(new Uint8Array(32).fill(7)) })
+    app = await createMcpEdge({}, (edge) => useConformancePack(edge, new Uint8Array(32).fill(7)))
     url = await listen(app)
   })
   afterAll(async () => {

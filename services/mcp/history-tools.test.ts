@@ -17,7 +17,7 @@ const history: NonNullable<FreeToolSources['history']> = {
 }
 
 test('the history of regimes is a tool as it is a route: free, and for all who ask', async () => {
-  const checkKey = async (key: string) => (key === 'Bearer gone' ? 'unknown' : 'ok')
+  const checkKey = async (key: string) => (key === 'Bearer gone' ? 'key_unknown' : 'ok')
   const app = await createMcpEdge({ history, checkKey })
   const send = async (method: string, params: JsonObject, authorization?: string) =>
     (await messageTo(app, method, params, authorization === undefined ? {} : { authorization })).json<{

@@ -405,13 +405,11 @@ describe('the transport', () => {
   )
 
   test('answers a refusal of a guard in front of it as JSON-RPC', async () => {
-    const calls = fakeCalls()
-    const edge = await createMcpEdge({
-      calls: calls.path,
-      addressOf: () => {
+    const edge = await createMcpEdge({}, (server) =>
+      server.addHook('onRequest', async () => {
         throw new ServiceError('rate_limited')
-      },
-    })
+      }),
+    )
     const { headers, payload } = legacy('tools/call', CALL)
     const response = await edge.inject({ method: 'POST', url: '/mcp', headers, payload })
     expect([response.statusCode, response.json()]).toMatchObject([

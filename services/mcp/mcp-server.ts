@@ -1,36 +1,84 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { ERRORS } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { sentCredential } from '../accounts/index.ts'
+import { type Accounts, sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
-import { errorBody, retryLater, toServiceError } from '../http/errors.ts'
+import { addressOf } from '../http/client-address.ts'
+import { errorBody, logCause, retryLater, toServiceError } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
+import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
+import type { WebhookService } from '../http/webhook-service.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
-import { type Caller, callTool, keyFault, type ToolPaths, toolAnswerBytes } from './call-tool.ts'
+import {
+  type Caller,
+  callTool,
+  createMcpTelemetry,
+  keyFault,
+  type ToolPaths,
+  toolAnswerBytes,
+} from './call-tool.ts'
+import { type DiscoveryOptions, discoveryRoutes } from './discovery.ts'
 import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
-import { createProtocol, type McpExtension, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
+import { createProtocol, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
 import { type BearerOptions, checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
-import { type McpResourceSources, mcpResources } from './resources.ts'
-import { type FreeToolSources, freeTools, listedTools } from './tools.ts'
+import type { McpResourceSources } from './resources.ts'
+import { ALL_TOOL_NAMES, type FreeToolSources, freeTools, listedTools, scopeOfTool } from './tools.ts'
 
 /** The tools of a part that is left out are not listed. */
 export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSources {
   readonly sources: McpResourceSources
-  readonly payment?: McpResourceSources['payment']
-  /** Network address of the caller, as trusted proxies tell it. */
-  readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
   /** Checks access tokens of programs; without it no token is accepted. */
   readonly bearer?: BearerOptions | undefined
-  readonly extension?: McpExtension | undefined
+}
+
+/** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
+export interface McpPluginOptions extends Omit<DiscoveryOptions, 'hasMcp' | 'pages' | 'paid' | 'since'> {
+  readonly mcp?: Omit<McpServerOptions, 'bearer' | 'logCause' | 'telemetry' | 'webhooks'> | undefined
+  readonly accounts?: { readonly accounts: Accounts } | undefined
+  readonly payments?: { readonly paid: NonNullable<DiscoveryOptions['paid']> } | undefined
+  readonly knowledge?:
+    | { readonly knowledge: { readonly pages: NonNullable<DiscoveryOptions['pages']> } }
+    | undefined
+  readonly webhooks?: WebhookService | undefined
+  readonly metrics: Registry
+  /** When this process began to make its offers, Unix milliseconds. */
+  readonly since?: number
+}
+
+/** The Model Context Protocol, and the documents by which agents find the service. */
+export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, options) => {
+  const { mcp, payments, webhooks, metrics, since = 0 } = options
+  await app.register(discoveryRoutes, {
+    ...options,
+    since,
+    paid: payments?.paid,
+    pages: options.knowledge?.knowledge.pages,
+    hasMcp: mcp !== undefined,
+  })
+  if (mcp === undefined) return
+  const accounts = options.accounts?.accounts
+  await app.register(mcpServer, {
+    ...mcp,
+    bearer: accounts && {
+      identify: accounts.identify,
+      scopeOf: scopeOfTool,
+      metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
+    },
+    webhooks,
+    logCause: (error, requestId) => void logCause(app.log, error, requestId),
+    telemetry: createMcpTelemetry(metrics, new Set(ALL_TOOL_NAMES)),
+  })
 }
 
 const envelope = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer'),
 })
+const CALL = { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } }
 const MCP = {
   ...operation('tools', 'mcp', 'Call a tool through the Model Context Protocol', {
     description:
@@ -48,16 +96,7 @@ const MCP = {
   body: envelope
     .partial({ id: true })
     .extend({ method: z.string(), params: anyObject.optional() })
-    .meta({
-      examples: [
-        {
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
-        },
-      ],
-    }),
+    .meta({ examples: [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: CALL }] }),
   response: {
     200: envelope.extend({ result: anyObject.optional(), error: anyObject.optional() }),
     202: z.undefined().describe('A notification was accepted; there is no answer'),
@@ -77,49 +116,28 @@ const PREFLIGHT_HEADERS = {
  * before it. No sessions; answers are JSON.
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { guard, bearer, sources, payment, extension } = options
   const free = freeTools(options)
-  const tools = listedTools(free)
-  const names = tools.map(({ name }) => name)
-  const protocol = createProtocol({
-    version: sources.version,
-    isPaid: options.paid !== undefined,
-    tools,
-    resources: mcpResources({ ...sources, payment }, names),
-    extension,
-  })
+  const protocol = createProtocol(options.sources, listedTools(free), options.paid !== undefined)
   const untilGone = createWaits(app)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
   app.setErrorHandler(answerTransportFailure)
-  app.addHook('onRequest', async ({ headers: { host, origin } }, reply) => {
-    const refusal = refusalOf(guard, host, origin)
-    if (refusal !== undefined) return refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
-    if (origin !== undefined && guard.origins.includes(origin))
-      reply.headers({
-        'access-control-allow-origin': origin,
-        'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
-        vary: 'origin',
-      })
-    return undefined
-  })
+  guardRequests(app, options.guard)
 
   async function answer(
     rpc: RpcRequest,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { id, era, method, params } = rpc
-    const caller = callerOf(rpc, request, options.addressOf(request), () => untilGone(reply))
-    if (method !== 'tools/call' || extension?.tools.some(({ name }) => name === params.name)) {
+    const { id, era, method } = rpc
+    const caller = callerOf(rpc, request, () => untilGone(reply))
+    if (method !== 'tools/call') {
       const { authorization } = request.headers
       // A call of a tool checks its key itself.
       const check = authorization === undefined ? 'ok' : await options.checkKey(authorization)
       if (check !== 'ok') throw keyFault(check, request.id)
-      const result = await protocol.answer(rpc, caller)
-      if (typeof result !== 'string') return reply.type('text/event-stream').send(result)
-      return send(reply, rpcResultText(id, result))
+      return send(reply, rpcResultText(id, await protocol.answer(rpc, caller)))
     }
     const outcome = await callTool({ ...options, free }, caller, rpc)
     if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
@@ -137,7 +155,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
       if (message instanceof RpcFault) throw message
       id = idOf(message)
-      if (bearer !== undefined) await checkBearer(bearer, request, message)
+      if (options.bearer !== undefined) await checkBearer(options.bearer, request, message)
       const rpc = readRequest(request.headers, message)
       return rpc === undefined ? await reply.code(202).send() : await answer(rpc, request, reply)
     } catch (error) {
@@ -145,8 +163,21 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       throw error
     }
   })
-
   refuseOtherMethods(app, free.has('search_knowledge'))
+}
+
+function guardRequests(app: FastifyInstance, guard: RequestGuard): void {
+  app.addHook('onRequest', async ({ headers: { host, origin } }, reply) => {
+    const refusal = refusalOf(guard, host, origin)
+    if (refusal !== undefined) return refuse(reply, new RpcFault('transport', refusal, { status: 403 }))
+    if (origin !== undefined && guard.origins.includes(origin))
+      reply.headers({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
+        vary: 'origin',
+      })
+    return undefined
+  })
 }
 
 /**
@@ -168,17 +199,18 @@ const refuseOtherMethods = (app: FastifyInstance, isDocumented: boolean): Fastif
     },
   })
 
-function callerOf(
-  { meta }: RpcRequest,
-  { id: requestId, headers, log }: FastifyRequest,
-  address: string,
-  signal: () => AbortSignal,
-): Caller {
+function callerOf({ meta }: RpcRequest, request: FastifyRequest, signal: () => AbortSignal): Caller {
+  const { id: requestId, headers, log } = request
   const { 'idempotency-key': key, traceparent: header } = headers
-  const authorization = sentCredential(headers)
-  const idempotencyKey = typeof key === 'string' ? key : undefined
-  const traceparent = [header, meta.traceparent].find(isTraceparent)
-  return { sender: { authorization, address, idempotencyKey, traceparent, requestId }, signal, log }
+  return {
+    authorization: sentCredential(headers),
+    address: addressOf(request),
+    idempotencyKey: typeof key === 'string' ? key : undefined,
+    traceparent: [header, meta.traceparent].find(isTraceparent),
+    requestId,
+    signal,
+    log,
+  }
 }
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */

@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { faultMessage, inputFaults } from '../../contracts/infra/input-faults.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Caller } from './call-tool.ts'
 import { invalidRequest, isJsonObject, isRequestId, type RequestId, RpcFault } from './jsonrpc.ts'
-import { type McpResources, NOTICE } from './resources.ts'
+import { LISTED_RESOURCES, type McpResourceSources, NOTICE, readResource } from './resources.ts'
 import { type ListedTool, TOOL_GROUPS } from './tools.ts'
 
 /** The stateless revision, and those that begin with a handshake, newest first. */
@@ -13,7 +12,7 @@ const MODERN_VERSION = '2026-07-28'
 const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']
 const SUPPORTED = `(supported: ${[MODERN_VERSION, ...LEGACY_VERSIONS].join(', ')})`
 
-export type Era = 'modern' | 'legacy'
+type Era = 'modern' | 'legacy'
 
 const KEY = 'io.modelcontextprotocol/'
 const VERSION_KEY = `${KEY}protocolVersion`
@@ -178,41 +177,20 @@ export function takesOffers({
   return era === 'modern' && isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
 }
 
-/** Further tools and methods, which a conformance suite asks for by name. */
-export interface McpExtension {
-  /** Listed after the tools of the service. */
-  readonly tools: readonly JsonObject[]
-  readonly capabilities: JsonObject
-  /** Result or stream of events; undefined leaves the request to the service. @throws RpcFault */
-  answer(request: RpcRequest, signal: AbortSignal): JsonObject | Readable | undefined
-}
-
 type Method = (request: RpcRequest, caller: Caller) => string | Promise<string>
 
 const LISTS_CACHED = { ttlMs: 300_000, cacheScope: 'public' }
 
 /** Answers every method but `tools/call`. */
-export function createProtocol({
-  version,
-  isPaid,
-  tools,
-  resources,
-  extension,
-}: {
-  readonly version: string
-  readonly isPaid: boolean
-  readonly tools: readonly ListedTool[]
-  readonly resources: McpResources
-  readonly extension: McpExtension | undefined
-}) {
-  const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version }
+export function createProtocol(sources: McpResourceSources, tools: readonly ListedTool[], isPaid: boolean) {
+  const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version: sources.version }
   const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
   const capabilities = {
     tools: {},
     resources: {},
     ...(isPaid && { extensions: { [PAYMENT_EXTENSION]: {} } }),
-    ...extension?.capabilities,
   }
+  const names = tools.map(({ name }) => name)
   const about = { capabilities, instructions: instructionsFor(tools) }
   const textOf = (era: Era, result: JsonObject, cached?: JsonObject): string =>
     JSON.stringify(
@@ -233,12 +211,12 @@ export function createProtocol({
     return textOf('legacy', { protocolVersion, serverInfo, ...about })
   }
   const shared: Readonly<Record<string, Method>> = {
-    'tools/list': list({ tools: [...tools, ...(extension?.tools ?? [])] }),
-    'resources/list': list({ resources: resources.listed }),
-    'resources/templates/list': list({ resourceTemplates: resources.templates }),
+    'tools/list': list({ tools }),
+    'resources/list': list({ resources: LISTED_RESOURCES }),
+    'resources/templates/list': list({ resourceTemplates: [] }),
     async 'resources/read'({ era, params }, caller) {
       check(READ, params)
-      const result = await resources.read(params.uri as string, caller)
+      const result = await readResource(sources, names, params.uri as string, caller)
       return textOf(era, result, { ...LISTS_CACHED, ttlMs: 60_000 })
     },
   }
@@ -249,19 +227,15 @@ export function createProtocol({
   return {
     /** The end of every result of an era. */
     tail: { legacy: '', modern: `,"resultType":"complete","_meta":${JSON.stringify(serverMeta)}` },
-    /** The text of a result, or a stream of events. @throws RpcFault */
-    async answer(request: RpcRequest, caller: Caller): Promise<string | Readable> {
+    /** The text of a result. @throws RpcFault */
+    async answer(request: RpcRequest, caller: Caller): Promise<string> {
       const { era, method } = request
-      const extended = extension?.answer(request, caller.signal())
-      if (extended !== undefined) return isStream(extended) ? extended : textOf(era, extended)
       const own = Object.hasOwn(methods[era], method) ? methods[era][method] : undefined
       if (own === undefined) throw notFound(request)
       return own(request, caller)
     },
   }
 }
-
-const isStream = (result: JsonObject | Readable): result is Readable => typeof result.pipe === 'function'
 
 /** No stream of changes is opened, because nothing here changes: a client that asks for one hears so by HTTP too. */
 function notFound({ era, method }: RpcRequest): RpcFault {

@@ -18,14 +18,12 @@ export interface McpResourceSources {
   readonly publicUrl: () => string | undefined
   /** The track record, as `GET /api/track-record` answers it, per timeframe. */
   readonly trackRecord: () => JsonObject | Promise<JsonObject>
-  /** The state of a payment, for the holder of its id; undefined if nothing is sold. @throws ServiceError `payment_unknown` */
-  readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
 
 export const NOTICE = 'Information, not advice.'
 
 const mimeType = 'application/json'
-const LISTED = [
+export const LISTED_RESOURCES = [
   {
     uri: 'signal://service',
     name: 'service',
@@ -43,51 +41,31 @@ const LISTED = [
   },
 ]
 
-/** A template of RFC 6570, and the addresses that it makes. */
-const PAYMENT_TEMPLATE = {
-  uriTemplate: 'signal://payments/{id}',
-  name: 'payment',
-  title: 'A payment',
-  description:
-    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what was sent back of it.',
-  mimeType,
-}
-const PAYMENT_URI = /^signal:\/\/payments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
-
-export type McpResources = ReturnType<typeof mcpResources>
-
-/** Resources beside the tools; reading them costs nothing. @param tools names of those that are listed */
-export function mcpResources(sources: McpResourceSources, tools: readonly string[]) {
-  const { payment } = sources
+/** Reads a resource, which costs nothing. @throws RpcFault */
+export async function readResource(
+  sources: McpResourceSources,
+  tools: readonly string[],
+  uri: string,
+  { log, requestId }: Caller,
+): Promise<JsonObject> {
   const readable: Readonly<Record<string, () => Json | Promise<Json>>> = {
     'signal://service': () => describeService(sources, tools),
     'signal://track-record': sources.trackRecord,
   }
-  return {
-    listed: LISTED,
-    templates: payment === undefined ? [] : [PAYMENT_TEMPLATE],
-    /** @throws RpcFault */
-    async read(uri: string, { log, sender: { requestId } }: Caller): Promise<JsonObject> {
-      const [, id] = PAYMENT_URI.exec(uri) ?? []
-      const own = Object.hasOwn(readable, uri) ? readable[uri] : undefined
-      const read = payment !== undefined && id !== undefined ? () => payment(id) : own
-      if (read === undefined) {
-        const data = { uri: uri.slice(0, 256).toWellFormed() }
-        throw new RpcFault('invalidParams', `Resource not found: ${data.uri}`, { data })
-      }
-      try {
-        const contents = [{ uri, mimeType, text: JSON.stringify(await read()) }]
-        // A payment is its payer's affair, and changes.
-        return { contents, ...(id !== undefined && { ttlMs: 0, cacheScope: 'private' }) }
-      } catch (error) {
-        const isKnown = isServiceError(error) && error.code !== 'internal_error'
-        if (!isKnown) log.error({ err: error, request_id: requestId, uri }, 'resource could not be read')
-        const { message, ...data } = isKnown
-          ? errorBody(error, requestId)
-          : { message: 'Internal error', request_id: requestId }
-        throw new RpcFault('internalError', message, { data })
-      }
-    },
+  const read = Object.hasOwn(readable, uri) ? readable[uri] : undefined
+  if (read === undefined) {
+    const data = { uri: uri.slice(0, 256).toWellFormed() }
+    throw new RpcFault('invalidParams', `Resource not found: ${data.uri}`, { data })
+  }
+  try {
+    return { contents: [{ uri, mimeType, text: JSON.stringify(await read()) }] }
+  } catch (error) {
+    const isKnown = isServiceError(error) && error.code !== 'internal_error'
+    if (!isKnown) log.error({ err: error, request_id: requestId, uri }, 'resource could not be read')
+    const { message, ...data } = isKnown
+      ? errorBody(error, requestId)
+      : { message: 'Internal error', request_id: requestId }
+    throw new RpcFault('internalError', message, { data })
   }
 }
 

@@ -32,7 +32,7 @@ import {
 import { callerAs, type KnowledgeService, type ToolAnswer, type ToolCall } from '../tool-calls/index.ts'
 
 /** The result of the check of the caller's key. */
-export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
+export type KeyCheck = 'ok' | 'key_unknown' | 'key_unverifiable'
 
 /** The effects of a tool, as hints of MCP. */
 export interface ToolHints {
@@ -78,7 +78,7 @@ const historyTools = (
   const tool = HISTORY_TOOLS.get_regime_shifts
   const run: FreeTool['run'] = async ({ request, authorization }) => {
     const key = authorization === undefined ? 'ok' : await checkKey(authorization)
-    if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
+    if (key !== 'ok') throw new ServiceError(key)
     const asked = toolArguments('get_regime_shifts', tool.request, request)
     return { body: regimeHistory({ regimeShifts, exchanges }, asked), isReplay: false }
   }

@@ -77,7 +77,7 @@ function limitPages(app: FastifyInstance): void {
             message: `${count} pages of this address are being made, which is as many as it may have at a time`,
             details: { limit: count, per: 'address' },
           })
-        : new ServiceError('too_many_streams', {
+        : new ServiceError('overloaded', {
             message: `${count} pages wait to be made, which is as many as this process serves`,
           }),
     time: PROCESS_TIME,

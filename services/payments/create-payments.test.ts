@@ -573,7 +573,7 @@ describe('show', () => {
   test.each(['0190a000-0000-7000-8000-0000000000ff', '', '%', '../payer'])('refuses %j', async (id) => {
     const world = start()
     await world.index.catchUp()
-    expect(await refusal(world.payments.show(id))).toEqual({ code: 'payment_unknown' })
+    expect(await refusal(world.payments.show(id))).toEqual({ code: 'not_found' })
   })
 })
 

@@ -107,7 +107,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
       if (payment !== undefined) return payment
-      throw new ServiceError('payment_unknown', { message: `There is no payment ${paymentId}.` })
+      throw new ServiceError('not_found', { message: `There is no payment ${paymentId}.` })
     },
     async close() {
       ending.abort()

@@ -135,6 +135,6 @@ export interface Payments {
   abandon(payment: Payment): Promise<void>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
-  /** @throws ServiceError `payment_unknown` */
+  /** @throws ServiceError `not_found` */
   show(paymentId: string): Promise<Payment>
 }

@@ -48,14 +48,14 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
      * Hashes or entries.
      *
      * @param path below `/log/`: `tile/0/x001/234`
-     * @throws ServiceError `log_path_invalid`, `log_not_there`
+     * @throws ServiceError `invalid_request`, `not_found`
      */
     tile: (path: string): Buffer => tree.tile(requireTile(path)) ?? notThere(),
 
     /**
      * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
      *
-     * @throws ServiceError `log_path_invalid`, `log_not_there`
+     * @throws ServiceError `invalid_request`, `not_found`
      */
     async contents(path: string, signal: AbortSignal) {
       const tile = requireTile(path)
@@ -89,7 +89,11 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
 
 const requireTile = (path: string): TilePath => {
   const tile = parseTilePath(path)
-  if (tile === undefined) throw new ServiceError('log_path_invalid')
+  if (tile === undefined)
+    throw new ServiceError('invalid_request', {
+      message: `${path.slice(0, 64)} names nothing of the transparency log.`,
+      nextStep: 'Read docs/proof.md, which lists the paths under /log/.',
+    })
   return tile
 }
 
@@ -98,5 +102,8 @@ function notSigned(): never {
 }
 
 function notThere(): never {
-  throw new ServiceError('log_not_there')
+  throw new ServiceError('not_found', {
+    message: 'The transparency log does not reach that far.',
+    nextStep: 'Ask for tiles within the size that /log/checkpoint names.',
+  })
 }

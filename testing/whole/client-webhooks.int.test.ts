@@ -86,7 +86,7 @@ test('a webhook whose answer was lost is found; one is made, changed, tested, ro
   expect(await signals.webhookRetries({ id })).toEqual({ retries: [] })
   expect(await signals.webhookEvents({ id })).toMatchObject({ events: [] })
   expect(await signals.deleteWebhook({ id })).toEqual({ id, deleted: true })
-  await expect(signals.getWebhook({ id })).rejects.toMatchObject({ code: 'subscription_unknown' })
+  await expect(signals.getWebhook({ id })).rejects.toMatchObject({ code: 'not_found' })
   expect(await signals.usage()).toHaveProperty('quota')
   expect((await signals.searchKnowledge({ query: 'what costs a call' })).results.length).toBeGreaterThan(0)
 })

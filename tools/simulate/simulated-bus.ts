@@ -10,20 +10,19 @@ export interface Wakeful {
   lostAfterwards: number
 }
 
-const failuresOf = (code: 'bus_unavailable' | 'cache_unavailable'): Failures => ({
-  unknown: () => new ServiceError(code, { message: 'no answer in time' }),
-  away: () => new ServiceError(code, { message: 'it cannot be reached' }),
-})
+const FAILURES: Failures = {
+  unknown: () => new ServiceError('dependency_unavailable', { message: 'no answer in time' }),
+  away: () => new ServiceError('dependency_unavailable', { message: 'it cannot be reached' }),
+}
 
 /** The bus as one process reaches it over the network; an in-process bus carries the notifications. */
 export function connectBus(server: Bus, state: Wakeful, network: Network, host: Host, random: Random): Bus {
-  const failures = failuresOf('bus_unavailable')
   const closing = new AbortController()
   const isDead = AbortSignal.any([closing.signal, host.dead])
   const closedError = (): ServiceError =>
-    new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+    new ServiceError('dependency_unavailable', { message: 'the bus is closed' })
   const requireUp = (): void => {
-    if (!state.isUp) throw failures.away()
+    if (!state.isUp) throw FAILURES.away()
   }
 
   return {
@@ -37,7 +36,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
           requireUp()
           if (!random.chance(state.lostAfterwards)) await server.notify(subject)
         },
-        failures,
+        FAILURES,
       )
     },
     listen(subject, listener, { signal }) {
@@ -59,7 +58,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
           requireUp()
           return server.request(subject, body, options)
         },
-        failures,
+        FAILURES,
       )
     },
     serve(subject, handler, { signal }) {
@@ -78,20 +77,19 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
 
 /** The cache as one process reaches it over the network. */
 export function connectCache(server: Cache, state: Wakeful, network: Network, host: Host): Cache {
-  const failures = failuresOf('cache_unavailable')
   let isClosed = false
   const ask = <Value>(what: string, work: () => Promise<Value>): Promise<Value> => {
     if (isClosed)
-      return Promise.reject(new ServiceError('cache_unavailable', { message: 'the cache is closed' }))
+      return Promise.reject(new ServiceError('dependency_unavailable', { message: 'the cache is closed' }))
     return network.call(
       host,
       'cache',
       what,
       async () => {
-        if (!state.isUp) throw failures.away()
+        if (!state.isUp) throw FAILURES.away()
         return work()
       },
-      failures,
+      FAILURES,
     )
   }
   return {

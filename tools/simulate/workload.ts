@@ -37,8 +37,7 @@ export interface SignedPayment {
 /** Refusals that are no fault: the request is sent again. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'append_unknown',
-  'bus_unavailable',
-  'cache_unavailable',
+  'dependency_unavailable',
   'key_unknown',
   'key_unverifiable',
   'outcome_unknown',

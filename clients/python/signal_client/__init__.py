@@ -32,7 +32,7 @@ PASSING = {
     "append_unknown",
     "rate_limited",
     "key_unverifiable",
-    "too_many_streams",
+    "overloaded",
 }
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000

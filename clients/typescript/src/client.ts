@@ -58,7 +58,7 @@ export interface SignalClient extends ToolMethods, RouteMethods {
    * The state of a payment: whether it is settled, and what was sent back of it.
    *
    * @param id `_service.payment.id` of the answer that was paid for
-   * @throws SignalRefusal `payment_unknown`
+   * @throws SignalRefusal `not_found`
    */
   payment(id: string, options?: CallOptions): Promise<Payment>
   /** The proof of a verdict, for `checkProof`. */

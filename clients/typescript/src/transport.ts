@@ -60,7 +60,7 @@ const PASSING = new Set([
   'payments_unavailable',
   'rate_limited',
   'key_unverifiable',
-  'too_many_streams',
+  'overloaded',
   'shutting_down',
 ])
 /** A service that asks for a longer pause is not waited for. */

@@ -53,7 +53,7 @@ describe('where as many programs act as may', () => {
   })
 
   test('one that was not there is refused, and those that are stay', () => {
-    expect(decided(full, authorize('new', 'stranger'))).toEqual(['too_many_apps'])
+    expect(decided(full, authorize('new', 'stranger'))).toEqual(['limit_reached'])
   })
 
   test('one less, and nobody gives way', () => {

@@ -55,7 +55,7 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
     case 'RefreshApp':
     case 'EndApp':
       // No token of an erased account holds, and the refusal must not reveal that the account existed.
-      if (!state.isOpen) throw new ServiceError('grant_refused')
+      if (!state.isOpen) throw refused('The code or the token does not hold.')
       return decideApps(accountId, command, state.apps)
     default:
       return decide(accountId, command, state)
@@ -84,7 +84,7 @@ function endBefore(
  * Decides a command for the programs of an open account. A code or a refresh token that is presented twice ends the
  * program: one of the two presenters has stolen it, and nobody can tell which.
  *
- * @throws ServiceError `too_many_apps`, `grant_refused`, `not_found`; nothing happens then
+ * @throws ServiceError `limit_reached`, `unauthorized`, `not_found`; nothing happens then
  */
 function decideApps(accountId: string, command: AppCommand, grants: readonly Grant[]): Decision {
   switch (command.kind) {
@@ -95,7 +95,9 @@ function decideApps(accountId: string, command: AppCommand, grants: readonly Gra
       // A program that keeps no tokens asks anew each time; it must not shut all others out.
       const former = isFull ? live.find(({ clientHash }) => clientHash === said.clientHash) : undefined
       if (isFull && former === undefined) {
-        throw new ServiceError('too_many_apps', {
+        throw new ServiceError('limit_reached', {
+          nextStep:
+            'End one that is no longer used on the account page or with DELETE /api/apps/:id, then try again.',
           message: `${live.length} programs act for it, which is as many as there may be.`,
           details: { limit: LIMITS.appsPerAccount },
         })
@@ -175,4 +177,4 @@ const endedByReuse = (accountId: string, grantId: string, what: string): Decisio
   refusal: refused(`This was used before, so somebody else may have ${what}: the program was shut out.`),
 })
 
-const refused = (message: string): ServiceError => new ServiceError('grant_refused', { message })
+const refused = (message: string): ServiceError => new ServiceError('unauthorized', { message })

@@ -96,7 +96,7 @@ export function createOAuth(parts: OAuthParts) {
      * The owner says yes.
      *
      * @returns where the browser goes, with the code
-     * @throws ServiceError `too_many_apps`, `account_unknown`
+     * @throws ServiceError `limit_reached`, `account_unknown`
      */
     async allow(accountId: string, request: AuthorizationRequest, origin: Origin) {
       const code = await authorize(parts, accountId, request, origin)
@@ -315,7 +315,7 @@ async function execute(
   try {
     await log.execute(accountId, origin, () => [command])
   } catch (error) {
-    if (!isServiceError(error, 'grant_refused')) throw error
+    if (!isServiceError(error, 'unauthorized')) throw error
     throw new OAuthError('invalid_grant', error.message, { cause: error })
   }
 }

@@ -26,7 +26,7 @@ test('the networks of a site have so many calls together in a day; others have t
 })
 
 test('nobody is refused for a cache that is away', async () => {
-  const cache = { increment: () => Promise.reject(new ServiceError('cache_unavailable')) }
+  const cache = { increment: () => Promise.reject(new ServiceError('dependency_unavailable')) }
   const admit = createSiteAllowance({ cache, idOf, siteOf: () => 'site', now: () => NOON })
   expect(await codeOf(admit('2001:db8:1:1'))).toBe('none')
 })

@@ -31,7 +31,7 @@ export function createSiteAllowance(options: SiteAllowanceOptions): (address: st
       const key = `anonymous-site:${idOf('address', site)}:${day}`
       count = (await cache.increment(key, { ttlMs: DAY_MS })).count
     } catch (error) {
-      if (isServiceError(error, 'cache_unavailable')) return
+      if (isServiceError(error, 'dependency_unavailable')) return
       throw error
     }
     if (count <= LIMITS.anonymousCallsPerSite) return

@@ -50,7 +50,7 @@ export function createMailLimits({ cache, now, idOf, report, onMail }: MailLimit
     try {
       return await cache.increment(key, { ttlMs })
     } catch (error) {
-      if (!isServiceError(error, 'cache_unavailable')) throw error
+      if (!isServiceError(error, 'dependency_unavailable')) throw error
       return fallback.increment(key, { ttlMs })
     }
   }

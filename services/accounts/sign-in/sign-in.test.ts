@@ -190,7 +190,7 @@ describe('signing in', () => {
   })
 
   test('is limited also while the cache that processes share is away', async () => {
-    const away = { increment: () => Promise.reject(new ServiceError('cache_unavailable')) }
+    const away = { increment: () => Promise.reject(new ServiceError('dependency_unavailable')) }
     const { accounts: alone } = await world.start({ cache: away })
     for (let n = 0; n < 10; n++) await alone.requestSignIn(from(EMAIL, `net-${n}`), ORIGIN)
     expect(world.mails).toHaveLength(LIMITS.signInsPerMailbox)

@@ -36,7 +36,7 @@ export interface SignIn {
    *
    * @param given.signInId of the request whose code it is; any code that was sent to the address is good without it
    * @param given.revoke id of a key to revoke in the same append
-   * @throws ServiceError `sign_in_refused` for every reason that lies in the code, `too_many_keys` (the code stays
+   * @throws ServiceError `sign_in_refused` for every reason that lies in the code, `limit_reached` (the code stays
    *   good), `not_found` for another key than one of the account, `invalid_request`, and those of the store
    */
   confirmSignIn(

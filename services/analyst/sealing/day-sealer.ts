@@ -202,7 +202,7 @@ export class DaySealer {
 
   #manifest(exchange: Exchange, date: string) {
     const row = this.#options.rows.get(sealedManifestKey(exchange, date)) as SealedManifestRow | undefined
-    if (row === undefined) throw new ServiceError('day_not_sealed')
+    if (row === undefined) throw notSealedError(date)
     return row
   }
 
@@ -280,13 +280,13 @@ export class DaySealer {
     return { days: found, next: null }
   }
 
-  /** As its bytes were hashed. @throws ServiceError `day_not_sealed` */
+  /** As its bytes were hashed. @throws ServiceError `not_found` */
   manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string } {
     const { manifest: text, sha256 } = this.#manifest(exchange, date)
     return { text, sha256 }
   }
 
-  /** @throws ServiceError `day_not_sealed`; `store_unavailable` where the file cannot be made again as it was */
+  /** @throws ServiceError `not_found`; `store_unavailable` where the file cannot be made again as it was */
   async file(
     exchange: Exchange,
     date: string,
@@ -295,7 +295,7 @@ export class DaySealer {
   ): Promise<SealedFile> {
     const about = sealedManifestSchema.parse(JSON.parse(this.#manifest(exchange, date).manifest))
     const entry = about.files.find((one) => one.name === name)
-    if (entry === undefined) throw new ServiceError('day_not_sealed')
+    if (entry === undefined) throw notSealedError(date)
     const file = join(this.#folderOf(exchange, date), name)
     if (!existsSync(file) || statSync(file).size !== entry.bytes) {
       const key = `${exchange}/${date}`
@@ -310,3 +310,10 @@ export class DaySealer {
     }
   }
 }
+
+const notSealedError = (date: string): ServiceError =>
+  new ServiceError('not_found', {
+    message: `There is no sealed file of ${date}.`,
+    nextStep:
+      'Ask GET /sealed which days there are; one is sealed when all windows of its verdicts have closed.',
+  })

@@ -36,7 +36,7 @@ export interface FoundDay extends Day {
  * group, however many a day has.
  *
  * @param folder of this attempt alone; made where it is not there
- * @throws ServiceError `append_too_large` for a day with more rows than a file may have
+ * @throws ServiceError `payload_too_large` for a day with more rows than a file may have
  */
 export async function sealDay(
   store: EventStore,
@@ -54,7 +54,7 @@ export async function sealDay(
     for await (const row of rowsOf(store, day, signal)) {
       rows += 1
       if (rows > MOST_ROWS)
-        throw new ServiceError('append_too_large', {
+        throw new ServiceError('payload_too_large', {
           message: `${day.exchange} has more than ${MOST_ROWS} verdicts on ${day.date}`,
         })
       for (const encoder of encoders) await encoder.add(row)

@@ -265,12 +265,12 @@ function serverChecks({ settings, own, server, again }: Installation): readonly 
     },
     NATS_URL !== undefined && {
       name: 'NATS',
-      check: () => describePort(NATS_URL, 4222, 'bus_unavailable'),
+      check: () => describePort(NATS_URL, 4222),
       nextStep: 'Start nats-server, or correct NATS_URL.',
     },
     REDIS_URL !== undefined && {
       name: 'Redis',
-      check: () => describePort(REDIS_URL, 6379, 'cache_unavailable'),
+      check: () => describePort(REDIS_URL, 6379),
       nextStep: 'Start redis-server, or correct REDIS_URL.',
     },
     server && {
@@ -340,11 +340,7 @@ async function chainIdOf(url: string): Promise<number> {
 }
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */
-async function describePort(
-  url: string,
-  defaultPort: number,
-  code: 'bus_unavailable' | 'cache_unavailable',
-): Promise<Found> {
+async function describePort(url: string, defaultPort: number): Promise<Found> {
   const { hostname: host, port } = new URL(url)
   const socket = connect({ host, port: port === '' ? defaultPort : Number(port) })
   socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
@@ -352,7 +348,7 @@ async function describePort(
     await once(socket, 'connect')
     return `${host} accepts connections`
   } catch (cause) {
-    throw new ServiceError(code, { message: `${host}: ${reasonOf(cause)}`, cause })
+    throw new ServiceError('dependency_unavailable', { message: `${host}: ${reasonOf(cause)}`, cause })
   } finally {
     socket.destroy()
   }

@@ -50,7 +50,7 @@ beforeEach(async () => {
     },
     async show(id: string) {
       if (id === idOf(0)) return paymentOf(0)
-      throw new ServiceError('payment_unknown')
+      throw new ServiceError('not_found')
     },
     async refund(...given: unknown[]) {
       asked.push(['refund', ...given.slice(0, 2)])
@@ -99,7 +99,7 @@ test('a terminal has tables and lines of fields, a pipe JSON, and --json makes J
   expect(rest).toHaveLength(LIMITS.paymentRows + 2)
   expect(await onTerminal('payments', 'show', idOf(0), '--json')).toBe(piped.out)
   const unknown = await run('payments', 'show', idOf(1))
-  expect([unknown.code === 0, unknown.err]).toEqual([false, expect.stringContaining('payment_unknown')])
+  expect([unknown.code === 0, unknown.err]).toEqual([false, expect.stringContaining('not_found')])
 })
 
 test('payments refund records what was sent back', async () => {

@@ -102,7 +102,7 @@ test('a subscription is served over a restart, without a hole and under the same
     expect(library.verify(body.toString('utf8'), own)).toMatchObject({ event: headers['x-service-event'] })
     expect(verifyWebhook({ secret, headers, body, now: Date.now() })).toMatchObject({ ok: true })
   }
-  expect(await call('GET', `/${id}`)).toMatchObject({ status: 404, body: { code: 'subscription_unknown' } })
+  expect(await call('GET', `/${id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
   expect(await call('GET', '')).toMatchObject({ body: { webhooks: [] } })
   expect(received.length).toBe(after)
 })
@@ -125,7 +125,7 @@ test('what the operator stops is sent nothing, over a restart and whatever its o
   for (const what of ['resume', 'pause', 'test']) {
     expect(await call('POST', `/${id}/${what}`)).toMatchObject({
       status: 409,
-      body: { code: 'subscription_stopped' },
+      body: { code: 'state_conflict' },
     })
   }
   await service.stop()

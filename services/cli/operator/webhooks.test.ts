@@ -51,7 +51,7 @@ test('the operator lists, shows, stops and allows subscriptions, and never sees 
 test('what is no subscription, or no id, is said to be none', async () => {
   const unknown = await signal('show', NOBODYS)
   expect(unknown.code).not.toBe(0)
-  expect(unknown.err).toContain('subscription_unknown')
+  expect(unknown.err).toContain('not_found')
   expect((await signal('show', 'mine')).err).toContain('no UUID')
   expect((await signal('stop', 'bot.example.com')).err).toContain('no UUID')
 })

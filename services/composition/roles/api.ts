@@ -1,7 +1,4 @@
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
@@ -20,7 +17,7 @@ import { withVerdictStreams } from './newest-verdicts.ts'
 import { readModelAnswers } from './read-models.ts'
 
 /** The options of the HTTP server over the parts of a process. */
-export async function serverOptions(parts: Process): Promise<ServerOptions> {
+export function serverOptions(parts: Process): ServerOptions {
   const { settings, log, platform, feed, projector, toolHandler, transparencyLog } = parts
   const answers = readModelAnswers(parts)
   return {
@@ -50,7 +47,7 @@ export async function serverOptions(parts: Process): Promise<ServerOptions> {
     payments: parts.payments.server,
     webhooks: parts.webhooks.server,
     knowledge: parts.knowledge.server,
-    mcp: await mcpOptions(parts, answers),
+    mcp: mcpOptions(parts, answers),
     replay: parts.replay,
     follow: (options) => followVerdicts(withVerdictStreams(platform.store, projector), { ...options, sleep }),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
@@ -77,10 +74,10 @@ function accountOptions({
   }
 }
 
-async function mcpOptions(
+function mcpOptions(
   { settings, platform, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Process,
   answers: ReturnType<typeof readModelAnswers>,
-): Promise<NonNullable<ServerOptions['mcp']>> {
+): NonNullable<ServerOptions['mcp']> {
   return {
     calls,
     knowledge: knowledge.service,
@@ -98,30 +95,12 @@ async function mcpOptions(
     },
     async checkKey(authorization) {
       const { outcome } = await accounts.identify(authorization)
-      return outcome === 'UNKNOWN' ? 'unknown' : outcome === 'INDETERMINATE' ? 'unverifiable' : 'ok'
+      return outcome === 'UNKNOWN' ? 'key_unknown' : outcome === 'INDETERMINATE' ? 'key_unverifiable' : 'ok'
     },
     guard: requestGuard({
       host: settings.HOST,
       publicUrl: settings.PUBLIC_URL,
       origins: settings.ORIGINS ?? [],
     }),
-    ...(settings.MCP_CONFORMANCE && {
-      extension: await conformanceTools(platform.deriveSecret('MCP conformance')),
-    }),
-  }
-}
-
-/** Only a checkout has this file: the image holds nothing that only tests need. */
-const CONFORMANCE = join(import.meta.dirname, '../../mcp/testing/conformance/conformance-pack.ts')
-
-/** @throws ServiceError `config_invalid` where this is no checkout */
-async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpServerOptions['extension']>> {
-  try {
-    const { conformancePack } = await import(pathToFileURL(CONFORMANCE).href)
-    return conformancePack(stateKey)
-  } catch (error) {
-    throw new ServiceError('config_invalid', {
-      message: `MCP_CONFORMANCE is for a checkout of the source; what it adds is not here: ${reasonOf(error)}`,
-    })
   }
 }

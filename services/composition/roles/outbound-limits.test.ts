@@ -72,7 +72,7 @@ test('a host gets one of each account, and so many of all together, by whatever 
 })
 
 test('while nothing can be counted, none is taken', async () => {
-  const away = { increment: () => Promise.reject(new ServiceError('cache_unavailable')) }
+  const away = { increment: () => Promise.reject(new ServiceError('dependency_unavailable')) }
   const take = createOutboundLimits({ cache: away, idOf, hasHostLimit: true })
-  await expect(take('test', 'ada', VICTIM)).rejects.toMatchObject({ code: 'cache_unavailable' })
+  await expect(take('test', 'ada', VICTIM)).rejects.toMatchObject({ code: 'dependency_unavailable' })
 })

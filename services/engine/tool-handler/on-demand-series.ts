@@ -115,7 +115,7 @@ export class OnDemandSeries {
    * Follows a series. At the limit the least recently requested one is evicted.
    *
    * @param asker the caller it is followed for; one without a name has no share and evicts nobody
-   * @throws ServiceError `too_many_series`, `shutting_down`
+   * @throws ServiceError `overloaded`, `shutting_down`
    */
   keep(series: Series, asker: string = ''): void {
     if (this.#options.signal.aborted) throw new ServiceError('shutting_down')
@@ -201,7 +201,7 @@ const followingError = (series: Series, error: unknown): ServiceError =>
       })
 
 const tooManyError = (series: Series, limit: number, forWhom: string): ServiceError =>
-  new ServiceError('too_many_series', {
+  new ServiceError('overloaded', {
     message: `${seriesName(series)} is not monitored, and ${limit} series are followed${forWhom} on demand already`,
     details: { series: seriesName(series), limit, ...(forWhom !== '' && { per: 'payer' }) },
   })

@@ -75,7 +75,7 @@ export function createSeriesReader(options: SeriesReaderOptions) {
      * @param deadline until when a series may be waited for; wall clock, Unix milliseconds
      * @param asker because of whom a series is followed that is not monitored
      * @throws ServiceError `unknown_exchange`, `unknown_coin`, `unknown_timeframe`, `insufficient_history`,
-     *   `stale_market_data`, `series_loading`, `too_many_series`, `venue_unavailable`
+     *   `stale_market_data`, `series_loading`, `overloaded`, `venue_unavailable`
      */
     async read(given: NamedSeries, deadline: number, asker?: string): Promise<FreshReading> {
       const exact = exactEntry(given)

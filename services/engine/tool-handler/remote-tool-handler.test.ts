@@ -107,7 +107,7 @@ describe('several engines', () => {
   const well: Answer = async () => ({ call: 'SELL' })
   const frozen: Answer = () => new Promise(() => undefined)
   const failing =
-    (code: 'bus_unavailable' | 'shutting_down' | 'unknown_coin'): Answer =>
+    (code: 'dependency_unavailable' | 'shutting_down' | 'unknown_coin'): Answer =>
     () =>
       Promise.reject(new ServiceError(code))
 
@@ -115,7 +115,7 @@ describe('several engines', () => {
   function over(...engines: Answer[]) {
     const left = [...engines]
     const wire: Pick<Bus, 'request'> = {
-      request: () => (left.shift() ?? failing('bus_unavailable'))(),
+      request: () => (left.shift() ?? failing('dependency_unavailable'))(),
     }
     const remote = remoteHandlerOver(wire, { sleep: async () => undefined })
     const ask = () => remote.answer('get_trade_call', { coin: 'BTC' })
@@ -133,7 +133,7 @@ describe('several engines', () => {
   })
 
   test('that are all silent or stopping refuse the call, and say so to the operator until one answers', async () => {
-    const { ask, remote } = over(failing('shutting_down'), failing('bus_unavailable'), well)
+    const { ask, remote } = over(failing('shutting_down'), failing('dependency_unavailable'), well)
     expect(await refusalOf(ask())).toMatchObject({ code: 'engine_unavailable' })
     expect(remote.problem()).toBeDefined()
     await ask()
@@ -165,7 +165,7 @@ describe('the newest verdict in the log', () => {
       request: () => {
         asked += 1
         return Promise.reject(
-          new ServiceError('bus_unavailable', { message: 'NATS at 10.0.0.7:4222 is away' }),
+          new ServiceError('dependency_unavailable', { message: 'NATS at 10.0.0.7:4222 is away' }),
         )
       },
     }

@@ -13,7 +13,7 @@ const SUBJECT = 'engine.tool'
 /** Longer than a tool waits for a series, so that its own refusal arrives. */
 const ANSWER_WITHIN_MS = LIMITS.onDemandWaitMs + 5_000
 /** Failures of one engine after which another one is asked. */
-const ELSEWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['bus_unavailable', 'shutting_down'])
+const ELSEWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['dependency_unavailable', 'shutting_down'])
 
 const callSchema = z.object({ tool: z.string(), request: z.unknown(), asker: z.string().optional() })
 

@@ -225,7 +225,7 @@ test('no more series are followed than the limit; one that ends makes room', asy
   for (const coin of coins.slice(0, -1)) await toolHandler.answer('get_trade_call', { coin })
   const last = { coin: coins.at(-1) }
   expect(await refusalOf(toolHandler.answer('get_trade_call', last))).toMatchObject({
-    code: 'too_many_series',
+    code: 'overloaded',
     details: { limit: LIMITS.seriesOnDemand },
   })
   expect(toolHandler.seriesOnDemand()).toBe(LIMITS.seriesOnDemand)

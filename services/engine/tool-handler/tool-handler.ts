@@ -41,7 +41,7 @@ export interface ToolHandler {
    * @param request what the caller sent, unchecked
    * @param asker the payer, for whom series that are not monitored are followed; payers share the limit
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
-   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
+   *   `insufficient_history`, `stale_market_data`, `series_loading`, `overloaded`,
    *   `venue_unavailable`, `engine_unavailable`, `shutting_down`
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>

@@ -113,7 +113,7 @@ describe('the list', () => {
 test('a payment is shown', async () => {
   const response = await ask('GET', `/operator/payments/${ID}`)
   expect(response.json()).toMatchObject({ id: ID, next_step: expect.stringContaining('reason') })
-  refuse = new ServiceError('payment_unknown')
+  refuse = new ServiceError('not_found')
   expect((await ask('GET', `/operator/payments/${ID}`)).statusCode).toBe(404)
 })
 
@@ -151,7 +151,7 @@ describe('a refund', () => {
   })
 
   test('that cannot be is told so', async () => {
-    refuse = new ServiceError('refund_refused', { message: 'nothing was paid' })
+    refuse = new ServiceError('state_conflict', { message: 'nothing was paid' })
     const response = await refund()
     expect([response.statusCode, response.json().message]).toEqual([409, 'nothing was paid'])
   })

@@ -15,7 +15,7 @@ import {
 } from './x402.ts'
 
 export interface PaymentRoutesOptions {
-  /** @throws ServiceError `payment_unknown`, and those of the store */
+  /** @throws ServiceError `not_found`, and those of the store */
   readonly showPayment: (paymentId: string) => Promise<Payment>
 }
 

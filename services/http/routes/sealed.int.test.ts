@@ -377,7 +377,7 @@ describe('sealed days', () => {
 
   test.each([
     [{ range: 'bytes=99999999-' }, `${PLACE}/verdicts.parquet`, 416, 'range_invalid'],
-    [{}, '/sealed/exchange=HL/date=2026-01-02/verdicts.parquet', 404, 'day_not_sealed'],
+    [{}, '/sealed/exchange=HL/date=2026-01-02/verdicts.parquet', 404, 'not_found'],
     [{}, '/sealed/exchange=HL/date=2026-13-02/verdicts.parquet', 400, 'invalid_request'],
     [{}, '/sealed/HL/2026-01-01/verdicts.parquet', 400, 'invalid_request'],
     [{}, `${PLACE}/..%2f..%2fsealing.key`, 400, 'invalid_request'],

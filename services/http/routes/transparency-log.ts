@@ -94,7 +94,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       const verification = await verify(id.toLowerCase(), signal)
       const event = query.of === 'verdict' ? verification.event : verification.outcome?.event
       if (event === undefined)
-        throw new ServiceError('log_not_there', {
+        throw new ServiceError('not_found', {
           message: 'The verdict has no outcome yet: its window is open.',
         })
       reply.header('cache-control', 'no-store')

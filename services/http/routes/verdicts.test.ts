@@ -330,7 +330,7 @@ describe('GET /api/verdicts/stream', () => {
     const open = await Promise.all(Array.from({ length: LIMITS.verdictStreams }, (_, n) => tail('', from(n))))
     const refused = await tail('', from(99))
     expect(refused.response.status).toBe(503)
-    expect(JSON.parse(await refused.rest())).toMatchObject({ code: 'too_many_streams' })
+    expect(JSON.parse(await refused.rest())).toMatchObject({ code: 'overloaded' })
     leaving.abort()
     await Promise.allSettled(open.map((one) => one.rest()))
     leaving = new AbortController()

@@ -64,7 +64,7 @@ describe('who asks', () => {
     async ({ method, path, payload }) => {
       const { key } = await edge.issueKey(`bob${++issued}@example.com`)
       const { status, body } = await edge.ask(method, path.replace(NOBODYS, id), { payload, as: key })
-      expect([status, body.code]).toEqual([404, 'subscription_unknown'])
+      expect([status, body.code]).toEqual([404, 'not_found'])
     },
   )
 })
@@ -189,7 +189,7 @@ describe('a creation', () => {
     const full = await edge.create()
     expect([full.status, full.body]).toMatchObject([
       409,
-      { code: 'too_many_subscriptions', details: { limit: 5, subscriptions: 5 } },
+      { code: 'limit_reached', details: { limit: 5, subscriptions: 5 } },
     ])
   })
 })

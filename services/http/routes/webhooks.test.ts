@@ -75,7 +75,7 @@ describe('a subscription over HTTP', () => {
     const deleted = await edge.ask('DELETE', path)
     expect([deleted.status, deleted.body]).toEqual([204, {}])
     for (const method of ['DELETE', 'GET'] as const) {
-      expect([method, (await edge.ask(method, path)).body.code]).toEqual([method, 'subscription_unknown'])
+      expect([method, (await edge.ask(method, path)).body.code]).toEqual([method, 'not_found'])
     }
     expect((await edge.ask('GET', '/api/webhooks?status=all')).body).toMatchObject({ webhooks: [] })
   })
@@ -255,7 +255,7 @@ describe('the tools of MCP', () => {
     expect(unclear.body).toMatchObject({ code: 'invalid_request', details: { fields: [{ field: 'since' }] } })
 
     expect((await call('delete_webhook', { id })).body).toEqual({ id, deleted: true })
-    expect((await call('get_webhook', { id })).body.code).toBe('subscription_unknown')
+    expect((await call('get_webhook', { id })).body.code).toBe('not_found')
   })
 
   test('are for the holder of a key, and for nobody else’s webhooks', async () => {
@@ -269,7 +269,7 @@ describe('the tools of MCP', () => {
     const { key } = await edge.issueKey('eve@example.com')
     const other = await connect({ authorization: `Bearer ${key}` })
     for (const name of ['get_webhook', 'pause_webhook', 'rotate_webhook_secret', 'delete_webhook'])
-      expect([name, (await other.call(name, { id })).body.code]).toEqual([name, 'subscription_unknown'])
+      expect([name, (await other.call(name, { id })).body.code]).toEqual([name, 'not_found'])
     const unknown = await connect({ authorization: `Bearer ${key.slice(0, -4)}AAAA` })
     await expect(unknown.call('list_webhooks')).rejects.toMatchObject({ code: -32003 })
     expect((await edge.ask('GET', `/api/webhooks/${id}`)).body).toMatchObject({ state: 'active' })
@@ -323,7 +323,7 @@ describe('the operator', () => {
     })
     for (const what of ['pause', 'resume', 'test']) {
       const { status, body } = await edge.ask('POST', `/api/webhooks/${id}/${what}`)
-      expect([what, status, body.code]).toEqual([what, 409, 'subscription_stopped'])
+      expect([what, status, body.code]).toEqual([what, 409, 'state_conflict'])
     }
     const allowed = await edge.ask('POST', `/operator/webhooks/${id}/allow`, {
       ...as,
@@ -334,9 +334,7 @@ describe('the operator', () => {
     for (const stranger of ['', edge.key]) {
       expect((await edge.ask('GET', '/operator/webhooks', { as: stranger })).status).toBe(401)
     }
-    expect((await edge.ask('GET', `/operator/webhooks/${NOBODYS}`, as)).body.code).toBe(
-      'subscription_unknown',
-    )
+    expect((await edge.ask('GET', `/operator/webhooks/${NOBODYS}`, as)).body.code).toBe('not_found')
     await expect
       .poll(async () => (await edge.ask('GET', '/operator/webhooks?limit=1', as)).body)
       .toMatchObject({ webhooks: [{ id }], next: id })

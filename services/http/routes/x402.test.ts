@@ -58,7 +58,7 @@ beforeEach(async () => {
       payments: {
         paid,
         async showPayment(id) {
-          if (id !== ID) throw new ServiceError('payment_unknown')
+          if (id !== ID) throw new ServiceError('not_found')
           return PAYMENT
         },
         paymentAdmin: {
@@ -344,7 +344,7 @@ describe('GET /x402/payments/:id', () => {
   })
 
   test.each([
-    [ID.replace('a', 'b'), 404, 'payment_unknown'],
+    [ID.replace('a', 'b'), 404, 'not_found'],
     ['starter', 400, 'invalid_request'],
   ])('%s: %s', async (id, status, code) => {
     const response = await app.inject(`/x402/payments/${id}`)

@@ -47,5 +47,5 @@ export const NO_READ_MODELS: Pick<
     clock: () => 0,
   },
   usage: () => Promise.reject(new ServiceError('unauthorized')),
-  verify: () => Promise.reject(new ServiceError('verdict_unknown')),
+  verify: () => Promise.reject(new ServiceError('not_found')),
 }

@@ -81,7 +81,11 @@ export async function startOAuthService(
         },
         async checkKey(authorization) {
           const { outcome } = await accounts.identify(authorization)
-          return outcome === 'UNKNOWN' ? 'unknown' : outcome === 'INDETERMINATE' ? 'unverifiable' : 'ok'
+          return outcome === 'UNKNOWN'
+            ? 'key_unknown'
+            : outcome === 'INDETERMINATE'
+              ? 'key_unverifiable'
+              : 'ok'
         },
       }),
     }),

@@ -58,7 +58,7 @@ test.each([
   ],
   ['a cancelled call', failure('1 CANCELLED', { code: 1, type: 'cancelled' }), 'append_unknown'],
   ['anything else', 'not even an error', 'append_unknown'],
-  ['too large', failure('too large', { type: 'maximum-append-size-exceeded' }), 'append_too_large'],
+  ['too large', failure('too large', { type: 'maximum-append-size-exceeded' }), 'payload_too_large'],
   ['a tombstoned stream', failure('deleted', { code: 9, type: 'stream-deleted' }), 'stream_erased'],
 ])('an append that fails by %s', (_name, error, code) => {
   const failed = appendError(error, 's-1')

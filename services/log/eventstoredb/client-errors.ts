@@ -77,8 +77,12 @@ const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
 export function appendError(error: unknown, stream: string): ServiceError {
   const { type, code, message } = describeClientError(error)
   const failureError = (failure: ErrorCode, what: string): ServiceError =>
-    new ServiceError(failure, { message: `append to ${stream}: ${what}`, cause: error })
-  if (type === 'maximum-append-size-exceeded') return failureError('append_too_large', message)
+    new ServiceError(failure, {
+      message: `append to ${stream}: ${what}`,
+      cause: error,
+      isForCallers: false,
+    })
+  if (type === 'maximum-append-size-exceeded') return failureError('payload_too_large', message)
   if (type === 'stream-deleted') {
     return failureError('stream_erased', 'the stream was tombstoned and takes no events ever again')
   }

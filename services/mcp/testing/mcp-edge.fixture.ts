@@ -62,8 +62,11 @@ export const TRACK_RECORD: JsonObject = { as_of: '17', rows: [], next: null }
 export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOptions => ({
   calls: fakeCalls().path,
   checkKey: async (authorization) =>
-    authorization === KEYS.unknown ? 'unknown' : authorization === KEYS.unverifiable ? 'unverifiable' : 'ok',
-  addressOf: ({ ip }) => ip,
+    authorization === KEYS.unknown
+      ? 'key_unknown'
+      : authorization === KEYS.unverifiable
+        ? 'key_unverifiable'
+        : 'ok',
   guard: requestGuard({ host: '127.0.0.1', origins: ['https://page.example'] }),
   sources: {
     version: '1.2.3',
@@ -75,12 +78,16 @@ export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOpt
   ...change,
 })
 
-/** A server with nothing but the edge on it, not listening yet. */
-export async function createMcpEdge(change: Partial<McpServerOptions> = {}): Promise<FastifyInstance> {
+/** A server with nothing but the edge on it, not listening yet. @param prepare adds hooks in front of the edge */
+export async function createMcpEdge(
+  change: Partial<McpServerOptions> = {},
+  prepare: (app: FastifyInstance) => void = () => undefined,
+): Promise<FastifyInstance> {
   let requests = 0
   const app = fastify({ genReqId: () => `request-${++requests}`, forceCloseConnections: true })
   await app.register(accepts)
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler)
+  prepare(app)
   await app.register(mcpServer, mcpOptions(change))
   return app
 }

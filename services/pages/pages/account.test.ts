@@ -277,7 +277,7 @@ test('a session means nothing to programs, and a key nothing to pages', async ()
     app.inject({ url: '/api/account', headers: { accept: 'application/json', authorization } })
   for (const spelling of [`Session ${SECRET}`, `session ${SECRET}`]) {
     const refused = await ask(spelling)
-    expect([refused.statusCode, refused.json().code]).toEqual([401, 'session_elsewhere'])
+    expect([refused.statusCode, refused.json().code]).toEqual([401, 'unauthorized'])
   }
   expect((await ask(`Bearer ${SECRET}`)).statusCode).toBe(401)
   const forged = { authorization: `Session ${SECRET}`, 'x-own-request': 'guessed' }

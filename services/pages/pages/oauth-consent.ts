@@ -68,7 +68,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     try {
       return reply.redirect(await oauth.allow(accountId, asked, origin), 303)
     } catch (error) {
-      if (!isServiceError(error, 'too_many_apps')) throw error
+      if (!isServiceError(error, 'limit_reached')) throw error
       return sendPage(reply.code(409), frame(), brokenRequestPage(`${error.message} ${error.nextStep}`))
     }
   })

@@ -40,7 +40,7 @@ test('a payment is a page for the holder of its id, and nothing for others', asy
         ...NO_PAYMENTS,
         async showPayment(id) {
           if (id === ID) return PAYMENT
-          throw new ServiceError('payment_unknown', { message: `There is no payment ${id}.` })
+          throw new ServiceError('not_found', { message: `There is no payment ${id}.` })
         },
       },
     }),

@@ -45,7 +45,7 @@ beforeEach(async () => {
   app = await createServer(
     serverOptions({
       verify: async (id) => {
-        if (id !== ID) throw new ServiceError('verdict_unknown')
+        if (id !== ID) throw new ServiceError('not_found')
         return answer
       },
     }),
@@ -163,7 +163,7 @@ describe('GET /verify/:verdict_id', () => {
   })
 
   test.each([
-    ['/verify/0190a000-0000-8000-8000-00000000ffff', 404, 'verdict_unknown'],
+    ['/verify/0190a000-0000-8000-8000-00000000ffff', 404, 'not_found'],
     ['/verify/yesterday', 400, 'invalid_request'],
     [`/verify/${ID}?format=xml`, 400, 'invalid_request'],
   ])('%s is refused with %i %s', async (path, status, code) => {

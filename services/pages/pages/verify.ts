@@ -21,7 +21,7 @@ import { type Page, type PageFrame, sendPage } from '../layout.ts'
 
 export interface VerifyRoutesOptions {
   readonly market: MarketKind
-  /** @throws ServiceError `verdict_unknown` */
+  /** @throws ServiceError `not_found` */
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
 }
 

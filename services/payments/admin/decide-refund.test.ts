@@ -32,14 +32,14 @@ describe('a refund', () => {
     ['of everything is recorded', { change: {} }, FIRST, 20_000n, 'record'],
     ['of a part is recorded', { change: {} }, FIRST, 1n, 'record'],
     ['of the rest is recorded', before('5000'), SECOND, 15_000n, 'record'],
-    ['of more than the rest is refused', before('5000'), SECOND, 15_001n, 'refund_refused'],
-    ['of more than was paid is refused', { change: {} }, FIRST, 20_001n, 'refund_refused'],
-    ['of nothing is refused', { change: {} }, FIRST, 0n, 'refund_refused'],
-    ['of less than nothing is refused', { change: {} }, FIRST, -1n, 'refund_refused'],
+    ['of more than the rest is refused', before('5000'), SECOND, 15_001n, 'state_conflict'],
+    ['of more than was paid is refused', { change: {} }, FIRST, 20_001n, 'state_conflict'],
+    ['of nothing is refused', { change: {} }, FIRST, 0n, 'state_conflict'],
+    ['of less than nothing is refused', { change: {} }, FIRST, -1n, 'state_conflict'],
     ['that is known is known', before('5000'), FIRST, 5_000n, 'known'],
     ['that was of everything is known', allBefore, FIRST, 20_000n, 'known'],
-    ['that is known with another amount is refused', before('5000'), FIRST, 6_000n, 'refund_refused'],
-    ['of what was given back is refused', allBefore, SECOND, 1n, 'refund_refused'],
+    ['that is known with another amount is refused', before('5000'), FIRST, 6_000n, 'state_conflict'],
+    ['of what was given back is refused', allBefore, SECOND, 1n, 'state_conflict'],
   ])('%s', (_, known, transaction, value, expected) => {
     expect(decide(known, transaction, value)).toBe(expected)
   })
@@ -47,7 +47,7 @@ describe('a refund', () => {
   test.each(['owed', 'settling', 'broadcast', 'unknown', 'confirmed', 'uncollectable'] as const)(
     'of a payment that is %s is refused: its money is not there for good',
     (state) => {
-      expect(decide({ change: { state } }, FIRST, 1n)).toBe('refund_refused')
+      expect(decide({ change: { state } }, FIRST, 1n)).toBe('state_conflict')
     },
   )
 })

@@ -17,7 +17,7 @@ export interface SentRefund {
  *
  * @param earlier what was recorded of the payment before
  * @returns `known` where this transaction was recorded already
- * @throws ServiceError `refund_refused`
+ * @throws ServiceError `state_conflict`
  */
 export function decideRefund(
   payment: Payment,
@@ -48,4 +48,4 @@ export function decideRefund(
   return 'record'
 }
 
-const refundRefusedError = (message: string): ServiceError => new ServiceError('refund_refused', { message })
+const refundRefusedError = (message: string): ServiceError => new ServiceError('state_conflict', { message })

@@ -107,7 +107,7 @@ describe('show', () => {
   })
 
   test('refuses what is not there', async () => {
-    expect(await codeOf(admin.show(paymentIdOf(1)))).toBe('payment_unknown')
+    expect(await codeOf(admin.show(paymentIdOf(1)))).toBe('not_found')
   })
 })
 
@@ -146,19 +146,19 @@ describe('refund', () => {
       codeOf(refund(paymentId, 20_000n, BACK)),
       codeOf(refund(paymentId, 20_000n, TRANSACTION, open(store))),
     ])
-    expect(outcomes.toSorted()).toEqual(['none', 'refund_refused'])
+    expect(outcomes.toSorted()).toEqual(['none', 'state_conflict'])
     expect(await admin.show(paymentId)).toMatchObject({ refunded: '20000' })
   })
 
   test.each(['owed', 'confirmed', 'uncollectable'] as const)('of what is %s is refused', async (state) => {
     const paymentId = await payment(1, state)
-    expect(await codeOf(refund(paymentId, 1n))).toBe('refund_refused')
+    expect(await codeOf(refund(paymentId, 1n))).toBe('state_conflict')
     expect(await typesOf(STREAM)).not.toContain('RefundSent')
   })
 
   test('of more than was paid, and of what is not there, is refused', async () => {
-    expect(await codeOf(refund(await payment(1, 'final'), 20_001n))).toBe('refund_refused')
-    expect(await codeOf(refund(paymentIdOf(2), 1n))).toBe('payment_unknown')
+    expect(await codeOf(refund(await payment(1, 'final'), 20_001n))).toBe('state_conflict')
+    expect(await codeOf(refund(paymentIdOf(2), 1n))).toBe('not_found')
   })
 })
 

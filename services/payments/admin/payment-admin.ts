@@ -61,7 +61,7 @@ export function createPaymentAdmin(options: PaymentAdminOptions) {
     const row = rows().payment(paymentId)
     const loaded = row && (await loadPayment(options.store, row.stream))
     if (loaded !== undefined) return loaded
-    throw new ServiceError('payment_unknown', { message: `There is no payment ${paymentId}.` })
+    throw new ServiceError('not_found', { message: `There is no payment ${paymentId}.` })
   }
 
   return {
@@ -69,12 +69,12 @@ export function createPaymentAdmin(options: PaymentAdminOptions) {
     list: async (query: PaymentQuery): Promise<readonly Payment[]> => list(rows(), query),
     /** An account's payments for plans, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
     listOwn: (accountId: string, page: PaymentPage) => rows().ofAccount(accountId, page),
-    /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
+    /** The newest state, from the log. @throws ServiceError `not_found`, `payments_unavailable` */
     show: async (paymentId: string) => (await load(paymentId)).payment,
     /**
      * Records money that was sent back by hand. The same transaction is recorded once, however often it is reported.
      *
-     * @throws ServiceError `payment_unknown`; `refund_refused` where the payment is not final, or less of it is left
+     * @throws ServiceError `not_found`; `state_conflict` where the payment is not final, or less of it is left
      *   than would be sent back
      */
     async refund(

@@ -106,8 +106,8 @@ test('streams are refused for who asks, and for want of room', () => {
   expect(refusal('a')).toMatchObject({ code: 'rate_limited', details: { limit: 2, per: 'address' } })
   expect(['b', 'c'].map(refusal)).toEqual([undefined, undefined])
   expect(refusal('b')).toMatchObject({
-    code: 'too_many_streams',
+    code: 'overloaded',
     message: expect.stringContaining('hold none'),
   })
-  expect(['d', 'e'].map(refusal)).toEqual([undefined, expect.objectContaining({ code: 'too_many_streams' })])
+  expect(['d', 'e'].map(refusal)).toEqual([undefined, expect.objectContaining({ code: 'overloaded' })])
 })

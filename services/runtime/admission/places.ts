@@ -110,7 +110,7 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
 export interface StreamPlaces<By extends string> {
   /**
    * Takes a place until the answer is given. @throws ServiceError `rate_limited` when who asks has all it may have,
-   * `too_many_streams` when all are taken
+   * `overloaded` when all are taken
    */
   take(by: Readonly<Record<By, string | undefined>>, lose?: () => void): StreamPlace
 }
@@ -133,7 +133,7 @@ export function createStreamPlaces<By extends string>(
       if (taken.give !== undefined) return taken
       const { full, held } = taken
       if (full === 'all') {
-        throw new ServiceError('too_many_streams', {
+        throw new ServiceError('overloaded', {
           message:
             held >= total
               ? `${held} ${what} are open, which is as many as this process serves`

@@ -114,7 +114,7 @@ function describeClosing(given: () => BusHarness, newTopic: () => string): void 
     await bus.close()
     await bus.close()
     const { signal } = new AbortController()
-    const closed = { code: 'bus_unavailable' }
+    const closed = { code: 'dependency_unavailable' }
     await expect(bus.notify(topic)).rejects.toMatchObject(closed)
     await expect(bus.request(topic, 1, { timeoutMs: 100 })).rejects.toMatchObject(closed)
     expect(() => bus.listen(topic, () => undefined, { signal })).toThrow(ServiceError)

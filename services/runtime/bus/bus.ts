@@ -26,7 +26,7 @@ export type ReportFault = (fault: ServiceError) => void
  * - `notify` and `request` do not hang: without the server they reject at once or within their time.
  * - A request that nobody serves is refused at once.
  *
- * Errors are {@link ServiceError}s: `bus_unavailable`, `payload_too_large` past `LIMITS.busMessageBytes`,
+ * Errors are {@link ServiceError}s: `dependency_unavailable`, `payload_too_large` past `LIMITS.busMessageBytes`,
  * and `internal_error` for an invalid subject or body, which is a fault of the calling code.
  */
 export interface Bus {

@@ -17,7 +17,8 @@ export function createInProcessBus({ report }: { readonly report: ReportFault })
   const closing = new AbortController()
 
   function check(subject: string): void {
-    if (closing.signal.aborted) throw new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+    if (closing.signal.aborted)
+      throw new ServiceError('dependency_unavailable', { message: 'the bus is closed' })
     checkSubject(subject)
   }
   const untilClosed = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, closing.signal])

@@ -17,7 +17,7 @@ export interface NatsBusOptions extends NatsLinkOptions {
 /**
  * The bus over core NATS, for nats-server 2.9 and later. The server stores nothing, so it needs no JetStream. Subjects
  * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server. @throws ServiceError
- * `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
+ * `dependency_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   const prefix = prefixOf(options.logId)
@@ -30,7 +30,8 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   let closed: Promise<void> | undefined
 
   function check(subject: string): void {
-    if (closing.signal.aborted) throw new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+    if (closing.signal.aborted)
+      throw new ServiceError('dependency_unavailable', { message: 'the bus is closed' })
     checkSubject(subject)
   }
 
@@ -76,7 +77,7 @@ function prefixOf(logId: string): string {
 
 function listeningError(subject: string, cause: unknown): ServiceError {
   const message = `listening to ${subject} failed: ${reasonOf(cause)}`
-  return new ServiceError('bus_unavailable', { message, cause })
+  return new ServiceError('dependency_unavailable', { message, cause })
 }
 
 /** Asks the server for a round trip, which also shows that it took every subscription made before. */

@@ -23,7 +23,7 @@ export type NatsLink = Awaited<ReturnType<typeof openNatsLink>>
  * A connection that comes back by itself for as long as it is not closed.
  *
  * Connects, and from then on reconnects for ever, waiting longer the longer the outage lasts. @throws ServiceError
- * `bus_unavailable` when the first connection fails, `config_invalid` for a bad URL.
+ * `dependency_unavailable` when the first connection fails, `config_invalid` for a bad URL.
  */
 export async function openNatsLink({ url, now, random, report }: NatsLinkOptions) {
   const { hosts, ...server } = readUrl(url)
@@ -40,12 +40,12 @@ export async function openNatsLink({ url, now, random, report }: NatsLinkOptions
       // Every failed attempt to reconnect is one more disconnect; the first tells it all.
       if (status.type === Events.Disconnect && downSinceMs === undefined) {
         downSinceMs = now()
-        report(new ServiceError('bus_unavailable', { message: `lost NATS at ${hosts}; reconnecting` }))
+        report(new ServiceError('dependency_unavailable', { message: `lost NATS at ${hosts}; reconnecting` }))
       } else if (status.type === Events.Reconnect) {
         downSinceMs = undefined
       } else if (status.type === Events.Error) {
         const message = `NATS at ${hosts} reports ${JSON.stringify(status.data)}`
-        report(new ServiceError('bus_unavailable', { message }))
+        report(new ServiceError('dependency_unavailable', { message }))
       }
     }
   }
@@ -61,10 +61,10 @@ export async function openNatsLink({ url, now, random, report }: NatsLinkOptions
     /** The servers without credentials, for messages. */
     hosts,
     isUp,
-    /** @throws ServiceError `bus_unavailable` while the connection is lost. */
+    /** @throws ServiceError `dependency_unavailable` while the connection is lost. */
     requireUp() {
       if (isUp()) return
-      throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
+      throw new ServiceError('dependency_unavailable', { message: `NATS at ${hosts} is not connected` })
     },
   }
 }
@@ -89,7 +89,7 @@ async function connectFirst(
   } catch (error) {
     const reason = reasonOf(error)
     const message = `no connection to NATS at ${hosts}: ${reason}`
-    throw new ServiceError('bus_unavailable', { message, cause: error })
+    throw new ServiceError('dependency_unavailable', { message, cause: error })
   }
 }
 

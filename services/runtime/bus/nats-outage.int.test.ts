@@ -45,7 +45,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
 
     await server.kill()
     await vi.waitUntil(async () => !(await bus.health()).ok, { timeout: 5_000, interval: 2 })
-    const away = { code: 'bus_unavailable', message: expect.stringContaining('is not connected') }
+    const away = { code: 'dependency_unavailable', message: expect.stringContaining('is not connected') }
     await expect(bus.notify('outage')).rejects.toMatchObject(away)
     await expect(bus.request('engine.ask', 1, { timeoutMs: 60_000 })).rejects.toMatchObject(away)
     expect(await bus.health()).toMatchObject({ ok: false, adapter: 'nats' })
@@ -82,7 +82,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
     bus.listen('leave', () => undefined, { signal })
     await server.kill()
     await bus.close()
-    await expect(bus.notify('leave')).rejects.toMatchObject({ code: 'bus_unavailable' })
+    await expect(bus.notify('leave')).rejects.toMatchObject({ code: 'dependency_unavailable' })
   })
 
   it('does not open without a server, and tells where it looked, without the credentials', async () => {
@@ -93,7 +93,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
       (error: unknown) => error,
     )
     expect(failure).toBeInstanceOf(ServiceError)
-    expect(failure).toMatchObject({ code: 'bus_unavailable' })
+    expect(failure).toMatchObject({ code: 'dependency_unavailable' })
     expect(String(failure)).toContain(host)
     expect(String(failure)).not.toContain('s3cret')
     const several = openNatsBus({ ...options, url: `nats://${host}, nats://user:s3cret@127.0.0.1:1` })

@@ -72,7 +72,7 @@ export function createNatsRequests(options: {
 
 function servingError(what: string, cause: unknown): ServiceError {
   const reason = reasonOf(cause)
-  return new ServiceError('bus_unavailable', { message: `${what} failed: ${reason}`, cause })
+  return new ServiceError('dependency_unavailable', { message: `${what} failed: ${reason}`, cause })
 }
 
 function requestError(subject: string, timeoutMs: number, cause: unknown): ServiceError {
@@ -83,5 +83,5 @@ function requestError(subject: string, timeoutMs: number, cause: unknown): Servi
     code === ErrorCode.Timeout
       ? `the request to ${subject} was not answered within ${timeoutMs} ms`
       : `the request to ${subject} failed: ${reason}`
-  return new ServiceError('bus_unavailable', { message, cause })
+  return new ServiceError('dependency_unavailable', { message, cause })
 }

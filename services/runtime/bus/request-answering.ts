@@ -30,7 +30,7 @@ export function answerRequests(subject: string, handler: RequestHandler, report:
   return async (requestText) => {
     if (inFlight >= LIMITS.busInFlight) {
       const message = `${subject} is answering ${inFlight} requests already; ask again shortly`
-      return encodeError(new ServiceError('bus_unavailable', { message }))
+      return encodeError(new ServiceError('dependency_unavailable', { message }))
     }
     inFlight++
     try {
@@ -77,16 +77,19 @@ const unreadableError = (subject: string, cause: unknown): ServiceError =>
 
 /** Told at once, so that nobody waits for an answer that cannot come. */
 export const nobodyAnswersError = (subject: string, cause?: unknown): ServiceError =>
-  new ServiceError('bus_unavailable', {
+  new ServiceError('dependency_unavailable', {
     message: `nobody answers requests to ${subject}`,
     details: { isServed: false },
     cause,
   })
 
-/** The result of some work, or `bus_unavailable` once the time is over; the work itself goes on. */
+/** The result of some work, or `dependency_unavailable` once the time is over; the work itself goes on. */
 export const withinTime = <Result>(work: Promise<Result>, timeoutMs: number, what: string): Promise<Result> =>
   withTimeout(
     work,
     timeoutMs,
-    () => new ServiceError('bus_unavailable', { message: `${what} was not answered within ${timeoutMs} ms` }),
+    () =>
+      new ServiceError('dependency_unavailable', {
+        message: `${what} was not answered within ${timeoutMs} ms`,
+      }),
   )

@@ -40,7 +40,7 @@ export function describeCacheContract(name: string, openHarness: () => Promise<C
       expect(await cache.health()).toMatchObject({ ok: true })
       await cache.close()
       await cache.close()
-      const refusal = { code: 'cache_unavailable' }
+      const refusal = { code: 'dependency_unavailable' }
       await expect(cache.increment('a', { ttlMs: 1 })).rejects.toMatchObject(refusal)
       expect(await cache.health()).toMatchObject({ ok: false })
     })

@@ -23,7 +23,7 @@ export interface CacheHealth {
 /**
  * Counters that may be lost at any time: rate limits. Money and quota never live here. Two adapters (memory, Redis) pass
  * one contract suite (`cache.contract.ts`). Full, or restarted, a cache forgets; while it is away, operations reject at
- * once with `cache_unavailable`. A key or time that is none is a fault of the calling code: `internal_error`.
+ * once with `dependency_unavailable`. A key or time that is none is a fault of the calling code: `internal_error`.
  */
 export interface Cache {
   /** Counts in a window that begins with the first increment and that later ones do not prolong. Atomic, also between processes. */

@@ -13,7 +13,7 @@ export function createMemoryCache({ now }: Pick<Clock, 'now'>): Cache {
   let closed = false
   return {
     async increment(key, { ttlMs }) {
-      if (closed) throw new ServiceError('cache_unavailable', { message: 'the cache is closed' })
+      if (closed) throw new ServiceError('dependency_unavailable', { message: 'the cache is closed' })
       checkCounter(key, ttlMs)
       const before = counters.get(key)
       const count = (before?.count ?? 0) + 1

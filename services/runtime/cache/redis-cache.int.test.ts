@@ -54,7 +54,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
   it('refuses while the server is away, says so once, and works again when it is back', async () => {
     await cache.increment('a', { ttlMs: 600_000 })
     await server.kill()
-    const refusal = { code: 'cache_unavailable' }
+    const refusal = { code: 'dependency_unavailable' }
     for (let round = 0; round < 3; round++) {
       await expect(cache.increment('a', { ttlMs: 1_000 })).rejects.toMatchObject(refusal)
     }
@@ -65,7 +65,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
     expect((await cache.health()).version).toMatch(/^\d+\.\d+/)
     expect(await cache.increment('a', { ttlMs: 600_000 })).toMatchObject({ count: 1 })
     expect(faults.map(({ code, message }) => [code, message.includes('reconnecting')])).toEqual([
-      ['cache_unavailable', true],
+      ['dependency_unavailable', true],
     ])
   })
 
@@ -84,7 +84,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
       await cache.increment('a', { ttlMs: 600_000 })
       await operator.call(spoil[0], ...spoil.slice(1))
       await expect(cache.increment('a', { ttlMs: 1_000 })).rejects.toMatchObject({
-        code: 'cache_unavailable',
+        code: 'dependency_unavailable',
       })
       for (let round = 0; round < 3; round++) {
         expect(await cache.health()).toMatchObject({ ok: false, detail: expect.stringMatching(words) })
@@ -113,7 +113,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
     const load = Promise.all(Array.from({ length: 16 }, countUntilRefused))
     await vi.waitUntil(() => counted > 500, { timeout: 20_000, interval: 1 })
     await server.kill()
-    for (const error of await load) expect(error).toMatchObject({ code: 'cache_unavailable' })
+    for (const error of await load) expect(error).toMatchObject({ code: 'dependency_unavailable' })
   })
 
   it('counts nothing twice when its connection is cut', async () => {
@@ -140,7 +140,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
     }
     await load
     operator.disconnect()
-    expect(refusals.every((error) => isServiceError(error, 'cache_unavailable'))).toBe(true)
+    expect(refusals.every((error) => isServiceError(error, 'dependency_unavailable'))).toBe(true)
     const { count: total } = await cache.increment('load', { ttlMs: 600_000 })
     expect(total - 1).toBeGreaterThanOrEqual(counted)
     expect(total - 1).toBeLessThanOrEqual(asked)
@@ -154,7 +154,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
       (error: unknown) => error,
     )
     expect(failure).toBeInstanceOf(ServiceError)
-    expect(failure).toMatchObject({ code: 'cache_unavailable' })
+    expect(failure).toMatchObject({ code: 'dependency_unavailable' })
     expect(String(failure)).toContain(host)
     expect(String(failure)).not.toContain('s3cret')
     await expect(openRedisCache({ ...options, url: 'localhost' })).rejects.toMatchObject({

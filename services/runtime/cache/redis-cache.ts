@@ -45,7 +45,7 @@ export interface RedisCacheOptions {
 
 /**
  * The cache over Redis 6 and later, shared by processes. It reconnects in the background; until then every operation
- * rejects at once. @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL
+ * rejects at once. @throws ServiceError `dependency_unavailable` when the first connection fails, `config_invalid` for a URL
  * that is none
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<Cache> {
@@ -54,14 +54,15 @@ export async function openRedisCache(options: RedisCacheOptions): Promise<Cache>
 
   /** Every command goes through here, so that nothing but a ServiceError comes out. */
   async function ask<Answer>(what: string, command: () => Promise<Answer>): Promise<Answer> {
-    if (closed !== undefined) throw new ServiceError('cache_unavailable', { message: 'the cache is closed' })
+    if (closed !== undefined)
+      throw new ServiceError('dependency_unavailable', { message: 'the cache is closed' })
     try {
       return await command()
     } catch (error) {
       const reason = redis.status === 'ready' ? reasonOf(error) : 'not connected'
       const message = `${what} in Redis at ${host} failed: ${reason}`
       // Without the cause: the client's errors carry the arguments of their command.
-      throw new ServiceError('cache_unavailable', { message })
+      throw new ServiceError('dependency_unavailable', { message })
     }
   }
 
@@ -131,7 +132,7 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     if (isReported) return
     isReported = true
     const what = refusals > 0 ? 'refused a write, as a replica does' : 'was lost'
-    report(new ServiceError('cache_unavailable', { message: `Redis at ${host} ${what}; reconnecting` }))
+    report(new ServiceError('dependency_unavailable', { message: `Redis at ${host} ${what}; reconnecting` }))
   })
   try {
     await redis.connect()
@@ -139,7 +140,9 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     redis.disconnect()
     const reason = reasonOf(lastError ?? error)
     // Without the cause: the client's errors carry the arguments of their command, here the password.
-    throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
+    throw new ServiceError('dependency_unavailable', {
+      message: `no connection to Redis at ${host}: ${reason}`,
+    })
   }
   const wrote = (): void => {
     refusals = 0

@@ -95,14 +95,6 @@ export const SETTINGS = defineSettings({
     help: 'Web pages, besides its own, whose scripts may call /mcp, as origins separated by commas. Default: none.',
     example: 'https://app.example.com',
   },
-  MCP_CONFORMANCE: {
-    schema: z
-      .enum(['0', '1'])
-      .default('0')
-      .transform((text) => text === '1'),
-    help: 'For the conformance suite of the Model Context Protocol: 1 adds the tools, resources and prompts that it asks for, in a checkout of the source. Default: 0.',
-    example: '1',
-  },
   DATA_DIR: {
     schema: path.default('./data'),
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',

@@ -196,7 +196,7 @@ test('a payment begins one plan, however often its account is erased and opened 
     await accounts.erase(first.accountId, ORIGIN)
     const again = await world.signIn(accounts, EMAIL)
     expect(again.accountId).toBe(first.accountId)
-    expect(await codeOf(buy('pro', again.key, header))).toBe('plan_ended')
+    expect(await codeOf(buy('pro', again.key, header))).toBe('state_conflict')
     expect(await tierOf(again.key)).toBe('free')
   }
   expect(begun()).toBe(1)
@@ -244,7 +244,7 @@ test('a refunded payment begins nothing', async () => {
   const header = await headerFor('starter')
   await buy('starter', key, header)
   await refundNewest()
-  expect(await codeOf(buy('starter', key, header))).toBe('plan_ended')
+  expect(await codeOf(buy('starter', key, header))).toBe('state_conflict')
   expect(begun()).toBe(1)
 })
 

@@ -54,7 +54,11 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
   ) {
     const { paymentId, claimedAtMs } = payment
     const sentBack = `Payment ${paymentId} was sent back, so it begins no plan.`
-    if (payment.state === 'refunded') throw new ServiceError('plan_ended', { message: sentBack })
+    if (payment.state === 'refunded')
+      throw new ServiceError('state_conflict', {
+        message: sentBack,
+        nextStep: 'Sign a new authorization to buy another plan.',
+      })
     assert(payment.accountId === accountId, 'a plan begins for the account that it was paid for', paymentId)
     assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
     const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
@@ -146,7 +150,7 @@ export async function startPaidPlan(
     await accounts.buyPlan(accountId, { tier, paymentId, claimedAtMs }, origin)
   } catch (error) {
     // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
-    if (isServiceError(error, 'plan_ended')) return
+    if (isServiceError(error, 'state_conflict')) return
     if (!isServiceError(error, 'account_unknown')) throw error
     report('plan_not_begun', { paymentId, payer: payment.payer, product })
   }

@@ -81,7 +81,7 @@ export interface PaidPlanPath {
    * Sells it, or offers it.
    *
    * @throws ServiceError `unauthorized` without a key, `key_unknown`, `key_unverifiable`, `account_unknown`,
-   *   `plan_conflict`, `plan_ended`, `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
+   *   `plan_conflict`, `state_conflict`, `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
    *   `payment_unproven`, `payment_pending`, `payments_unavailable`, and those of the store
    */
   buy(tier: PaidTier, request: PaidRequest): Promise<PaidOutcome>
@@ -102,7 +102,7 @@ export interface PlanSales {
    * The plan that a payment bought: begun already, or begun by this. A payment begins one plan, however often it is
    * asked for, also where room has run out since it was taken.
    *
-   * @throws ServiceError `account_unknown` for an account that was erased before it began, `plan_ended` for one that
+   * @throws ServiceError `account_unknown` for an account that was erased before it began, `state_conflict` for one that
    *   was erased since, and those of the store
    */
   started(bought: {

@@ -92,7 +92,7 @@ const SNAPSHOT_ATTEMPTS = 256
 const SNAPSHOT_PER_OPEN = 4
 
 /** Faults of one record, which others that share its append have no part in. */
-const OWN_FAULTS: ReadonlySet<string> = new Set(['event_invalid', 'append_too_large', 'internal_error'])
+const OWN_FAULTS: ReadonlySet<string> = new Set(['event_invalid', 'payload_too_large', 'internal_error'])
 
 /**
  * The delivery log of one subscription, owned by this process. While the store does not answer, an append is repeated,

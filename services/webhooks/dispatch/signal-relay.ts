@@ -25,7 +25,7 @@ export async function relaySignals({ store, bus, signal, report }: SignalRelayOp
       await bus.notify(SIGNALS_SUBJECT)
     } catch (error) {
       // The bus itself reports an outage, once; each signal during it would say the same again.
-      if (!signal.aborted && !isServiceError(error, 'bus_unavailable')) report(error)
+      if (!signal.aborted && !isServiceError(error, 'dependency_unavailable')) report(error)
     }
   }
 }

@@ -43,7 +43,7 @@ interface ResumeRequest {
 export function changing(deps: SubscriptionDeps) {
   const { owners, store, now } = deps
   return {
-    /** @throws ServiceError `invalid_request`, `subscription_state`, `url_refused`, `rate_limited` */
+    /** @throws ServiceError `invalid_request`, `state_conflict`, `url_refused`, `rate_limited` */
     async change(
       accountId: string,
       id: string,
@@ -64,12 +64,12 @@ export function changing(deps: SubscriptionDeps) {
       })
       return viewOf(deps, subscription)
     },
-    /** @throws ServiceError `subscription_state` for a disabled one, `subscription_stopped` */
+    /** @throws ServiceError `state_conflict` for one that is disabled or stopped */
     async pause(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
       const command = { kind: 'Pause', reason: `paused by ${origin.actor}` } as const
       return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
     },
-    /** @throws ServiceError `invalid_request` for a malformed `since`; `subscription_stopped` */
+    /** @throws ServiceError `invalid_request` for a malformed `since`; `state_conflict` */
     async resume(
       accountId: string,
       id: string,
@@ -87,7 +87,7 @@ export function changing(deps: SubscriptionDeps) {
     /**
      * Answers the new secret, this one time, and until when the former ones sign beside it (Unix milliseconds).
      *
-     * @throws ServiceError `subscription_state` where too many secrets sign
+     * @throws ServiceError `state_conflict` where too many secrets sign
      */
     async rotateSecret(accountId: string, id: string, overlapMs: number, origin: Origin) {
       await findOwn(deps, accountId, id)

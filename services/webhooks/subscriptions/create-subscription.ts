@@ -23,7 +23,7 @@ export interface CreatedSubscription extends SubscriptionView {
 /**
  * Creates a subscription: its slot in the account's stream first, which decides whether there is room, then itself.
  *
- * @throws ServiceError `invalid_request`, `url_refused`, `too_many_subscriptions`, `account_unknown`; of the store
+ * @throws ServiceError `invalid_request`, `url_refused`, `limit_reached`, `account_unknown`; of the store
  */
 export async function createSubscription(
   deps: SubscriptionDeps,
@@ -76,7 +76,7 @@ async function takeSlot(
   try {
     await deps.owners.takeSlot(owner, subscriptionId, origin)
   } catch (error) {
-    if (!isServiceError(error, 'too_many_subscriptions')) throw error
+    if (!isServiceError(error, 'limit_reached')) throw error
     if ((await tidySlots(deps, owner.accountId, origin)) === 0) throw error
     await deps.owners.takeSlot(owner, subscriptionId, origin)
   }

@@ -97,7 +97,7 @@ const recover = (since: number, isWaiting = false): SubscriptionCommand => ({
 test('pausing stops what sends, once; what is disabled is not paused', () => {
   expect(given(created).when(pause)).toEqual([paused])
   expect(given(created, paused).when(pause)).toEqual([])
-  expect(given(created, disabled).when(pause)).toBe('subscription_state')
+  expect(given(created, disabled).when(pause)).toBe('state_conflict')
 })
 
 test('resuming goes on from everywhere, and moves the cursor where that is asked for', () => {
@@ -123,7 +123,7 @@ describe('a stop by the operator', () => {
 
   test('is lifted by the operator alone, into a pause that its owner may end', () => {
     for (const refused of [resume(), resume('now', '9'), pause]) {
-      expect(given(created, stopped).when(refused)).toBe('subscription_stopped')
+      expect(given(created, stopped).when(refused)).toBe('state_conflict')
     }
     expect(given(created, stopped).when(allow)).toEqual([allowed])
     expect(given(created, stopped, allowed).when(resume())).toEqual([resumed('cursor', null)])
@@ -135,7 +135,7 @@ describe('a stop by the operator', () => {
     ['a resumption of before stops were kept', resumed('cursor', null)],
     ['a pause', paused],
   ] as const)('is not ended by %s', (_what, fact) => {
-    expect(given(created, stopped, fact).when(resume())).toBe('subscription_stopped')
+    expect(given(created, stopped, fact).when(resume())).toBe('state_conflict')
   })
 
   test('leaves the owner to change, rotate and delete it', () => {
@@ -168,7 +168,7 @@ describe('changing its filter', () => {
   test('is done so often and no more', () => {
     const most = times(LIMITS.subscriptionFilters - 1, (n) => changed((n % 2) + 1))
     expect(given(created, ...most.slice(1)).when(to(50))).toEqual([changed(50)])
-    expect(given(created, ...most).when(to(50))).toBe('subscription_state')
+    expect(given(created, ...most).when(to(50))).toBe('state_conflict')
   })
 })
 
@@ -180,7 +180,7 @@ describe('a new secret', () => {
 
   test('is refused while as many sign as there may be, unless it ends them', () => {
     const most = times(LIMITS.webhookSecretsSigning - 1, () => rotated(NOW + 9))
-    expect(given(created, ...most).when(rotate(NOW + 1))).toBe('subscription_state')
+    expect(given(created, ...most).when(rotate(NOW + 1))).toBe('state_conflict')
     expect(given(created, ...most).when(rotate(NOW))).toEqual([rotated(NOW)])
     expect(given(created, ...most.slice(1)).when(rotate(NOW + 1))).toEqual([rotated(NOW + 1)])
   })
@@ -190,7 +190,7 @@ test('what was given up is asked for in any state, and again once the request be
   for (const state of [[], [paused], [disabled]]) {
     expect(given(created, ...state).when(recover(7))).toEqual([recovery(7)])
     expect(given(created, recovery(7), ...state).when(recover(3))).toEqual([recovery(3)])
-    expect(given(created, recovery(7), ...state).when(recover(3, true))).toBe('subscription_state')
+    expect(given(created, recovery(7), ...state).when(recover(3, true))).toBe('state_conflict')
     expect(given(created, recovery(7), ...state).when(recover(7, true))).toEqual([])
     expect(given(created, recovery(7), ...state).when(recover(9, true))).toEqual([])
   }
@@ -201,8 +201,8 @@ test('what is removed, or never was, is unknown to every command', () => {
   expect(given(created, disabled).when({ kind: 'Remove', reason: 'a reason' })).toEqual([removed])
   const commands = [pause, resume(), rotate(NOW), recover(1), { kind: 'Remove', reason: 'a reason' } as const]
   for (const command of commands) {
-    expect(given(created, removed).when(command)).toBe('subscription_unknown')
-    expect(given().when(command)).toBe('subscription_unknown')
-    expect(given(removed).when(command)).toBe('subscription_unknown')
+    expect(given(created, removed).when(command)).toBe('not_found')
+    expect(given().when(command)).toBe('not_found')
+    expect(given(removed).when(command)).toBe('not_found')
   }
 })

@@ -53,7 +53,7 @@ export type SubscriptionCommand =
 /**
  * The facts that follow from a command. A command that changes nothing has none.
  *
- * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`
+ * @throws ServiceError `not_found` once it is removed; `state_conflict`
  */
 export function decideSubscription(
   { subscriptionId }: Pick<Subscription, 'subscriptionId'>,
@@ -95,13 +95,14 @@ export function decideSubscription(
 }
 
 export const unknownSubscriptionError = (subscriptionId: string): ServiceError =>
-  new ServiceError('subscription_unknown', { message: `You have no subscription ${subscriptionId}.` })
+  new ServiceError('not_found', { message: `You have no subscription ${subscriptionId}.` })
 
-/** @throws ServiceError `subscription_stopped` */
+/** @throws ServiceError `state_conflict` */
 export function requireNotStopped({ subscriptionId, state, reason }: Subscription): void {
   if (state !== 'stopped') return
-  throw new ServiceError('subscription_stopped', {
+  throw new ServiceError('state_conflict', {
     message: `Subscription ${subscriptionId} was ${reason}.`,
+    nextStep: 'Ask the operator to allow it again; until then it can be shown, changed and deleted.',
     details: { state, reason },
   })
 }
@@ -174,7 +175,7 @@ function recover(
 }
 
 const inStateError = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>
-  new ServiceError('subscription_state', {
+  new ServiceError('state_conflict', {
     message: `Subscription ${subscriptionId} is ${state}: ${what}.`,
     details: { state, reason },
   })

@@ -27,7 +27,7 @@ export interface SubscriptionView {
   readonly held?: string | undefined
 }
 
-/** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
+/** @throws ServiceError `not_found` for one that is removed, or is not of the account */
 export async function findOwn({ log }: SubscriptionDeps, accountId: string, subscriptionId: string) {
   const subscription = await log.load(subscriptionId)
   if (

@@ -69,14 +69,14 @@ describe('creating', () => {
       Array.from({ length: 9 }, (_, n) => codeOf(create({}, n % 2 ? other : subscriptions))),
     )
     expect(outcomes.toSorted()).toEqual([
+      ...Array.from({ length: 4 }, () => 'limit_reached'),
       ...Array.from({ length: 5 }, () => 'none'),
-      ...Array.from({ length: 4 }, () => 'too_many_subscriptions'),
     ])
     const ids = await list()
     expect(ids).toHaveLength(5)
     await subscriptions.remove(ADA, ids[2] ?? '', ORIGIN)
     expect(await codeOf(create())).toBe('none')
-    expect(await codeOf(create())).toBe('too_many_subscriptions')
+    expect(await codeOf(create())).toBe('limit_reached')
   })
 
   test('that crashed behind its slot leaves room once that is old, and a slow one cannot come back', async () => {
@@ -90,7 +90,7 @@ describe('creating', () => {
     const slow = create({}, world.start({ store: { ...store, append } }).subscriptions)
     const slowCode = codeOf(slow)
     await expect.poll(async () => (await world.owners.slots(ADA)).current.length).toBe(1)
-    expect(await codeOf(create())).toBe('too_many_subscriptions')
+    expect(await codeOf(create())).toBe('limit_reached')
     world.now += LIMITS.subscriptionSlotIdleMs
     const id = await createId()
     release.resolve()
@@ -141,7 +141,7 @@ describe('others', () => {
       subscriptions.recover(BOB, id, 0, ORIGIN),
       subscriptions.remove(BOB, id, ORIGIN),
     ]
-    expect(await Promise.all(attempts.map(codeOf))).toEqual(attempts.map(() => 'subscription_unknown'))
+    expect(await Promise.all(attempts.map(codeOf))).toEqual(attempts.map(() => 'not_found'))
     expect((await subscriptions.list(BOB, { status: 'all', limit: 10 })).rows).toEqual([])
     expect((await subscriptions.find(ADA, id)).revision).toBe(0)
   })
@@ -213,9 +213,7 @@ describe('changing', () => {
     await room.change(ADA, id, { url: 'https://new.example.com/s3cret2', max_per_second: null }, ORIGIN)
     expect([world.text(), taken.length]).toEqual([events, 1])
     expect(await codeOf(room.change(ADA, id, { url: 'http://10.0.0.1/' }, ORIGIN))).toBe('url_refused')
-    expect(await codeOf(room.change(BOB, id, { url: 'https://bob.example.com/' }, ORIGIN))).toBe(
-      'subscription_unknown',
-    )
+    expect(await codeOf(room.change(BOB, id, { url: 'https://bob.example.com/' }, ORIGIN))).toBe('not_found')
     expect(world.text()).toBe(events)
     await room.test(ADA, id)
     const { url, headers, body } = world.sent.at(-1) ?? { url: '', headers: {}, body: Buffer.alloc(0) }
@@ -263,9 +261,7 @@ describe('changing', () => {
         world.owners.open(ADA)
       },
     }).subscriptions
-    expect(await codeOf(erasing.change(ADA, id, { url: 'https://c.example.com/' }, ORIGIN))).toBe(
-      'subscription_unknown',
-    )
+    expect(await codeOf(erasing.change(ADA, id, { url: 'https://c.example.com/' }, ORIGIN))).toBe('not_found')
   })
 
   test('resuming goes back to where the subscription started, and no further', async () => {
@@ -298,8 +294,8 @@ describe('deleting', () => {
     const id = await createId()
     await subscriptions.remove(ADA, id, ORIGIN)
     expect((await world.owners.slots(ADA)).current).toEqual([])
-    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
-    expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
+    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('not_found')
+    expect(await codeOf(subscriptions.show(ADA, id))).toBe('not_found')
     expect(await list()).toEqual([])
   })
 
@@ -321,15 +317,14 @@ describe('an erased account', () => {
     await expect.poll(async () => (await world.owners.slots(ADA)).former).toEqual([])
     world.owners.open(ADA)
     expect(await list()).toEqual([])
-    for (const id of [first, second])
-      expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
+    for (const id of [first, second]) expect(await codeOf(subscriptions.show(ADA, id))).toBe('not_found')
   })
 
   test('has nothing sent to it once its removal was waited for', async () => {
     const id = await createId()
     world.owners.erase(ADA)
     await subscriptions.removeErased(ADA)
-    expect(await codeOf(subscriptions.showAny(id))).toBe('subscription_unknown')
+    expect(await codeOf(subscriptions.showAny(id))).toBe('not_found')
     expect((await world.owners.slots(ADA)).former).toEqual([])
     await subscriptions.removeErased(ADA)
   })
@@ -346,7 +341,7 @@ describe('an erased account', () => {
     await expect.poll(() => world.reports.join()).toContain('has to wait')
     isAway = false
     await expect.poll(async () => (await world.owners.slots(ADA)).former).toEqual([])
-    expect(await codeOf(room.subscriptions.showAny(id))).toBe('subscription_unknown')
+    expect(await codeOf(room.subscriptions.showAny(id))).toBe('not_found')
   })
 })
 
@@ -475,7 +470,7 @@ describe('what was given up', () => {
     expect((await subscriptions.find(ADA, id)).recovery).toBeNull()
     expect(await ask(NOON + 5 * 60_000)).toBe(2)
     expect((await subscriptions.find(ADA, id)).recovery).toEqual({ revision: 1, since: NOON + 5 * 60_000 })
-    expect(await codeOf(ask(0))).toBe('subscription_state')
+    expect(await codeOf(ask(0))).toBe('state_conflict')
     expect(await ask(world.now)).toBe(1)
     expect((await subscriptions.find(ADA, id)).revision).toBe(1)
   })
@@ -499,7 +494,7 @@ test('the operator sees all accounts’, with no more of their addresses than th
     subscriptions.test(BOB, bob),
     subscriptions.recover(BOB, bob, 0, ORIGIN),
   ]) {
-    expect(await codeOf(refused)).toBe('subscription_stopped')
+    expect(await codeOf(refused)).toBe('state_conflict')
   }
   expect(world.sent).toEqual([])
   const allowed = await room.subscriptions.allow(bob, 'cleared', ORIGIN)

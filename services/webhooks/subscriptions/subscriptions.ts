@@ -56,7 +56,7 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
 /**
  * Subscriptions over the log, for their owners and the operator. Until the signal, those of erased accounts are removed.
  * Ids are UUIDs in lower case. Each change resolves once it is durable, and can be repeated. All methods throw
- * ServiceError `subscription_unknown` for one that is removed or belongs to another account, and the store's errors.
+ * ServiceError `not_found` for one that is removed or belongs to another account, and the store's errors.
  *
  * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, … })
  */
@@ -176,7 +176,7 @@ function sending(deps: SubscriptionDeps) {
      * Tries again what was given up since an instant (Unix milliseconds), as many as may wait.
      *
      * @returns how many deliveries that are
-     * @throws ServiceError `invalid_request`, `subscription_state`
+     * @throws ServiceError `invalid_request`, `state_conflict`
      */
     async recover(accountId: string, id: string, since: number, origin: Origin): Promise<number> {
       const own = await findOwn(deps, accountId, id)
@@ -206,7 +206,7 @@ function operating(deps: SubscriptionDeps) {
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
     if (subscription !== undefined && subscription.state !== 'removed') return subscription
-    throw new ServiceError('subscription_unknown', { message: `There is no subscription ${id}.` })
+    throw new ServiceError('not_found', { message: `There is no subscription ${id}.` })
   }
   const execute = async (id: string, command: SubscriptionCommand, origin: Origin) => {
     const { after } = await log.execute(id, origin, (state) =>

@@ -1,7 +1,9 @@
 import { PassThrough, Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
 import type { Json, JsonObject } from '../../../../contracts/infra/json.ts'
-import { isJsonObject, RpcFault, rpcResultText } from '../../jsonrpc.ts'
-import type { McpExtension, RpcRequest } from '../../protocol.ts'
+import { createWaits } from '../../../http/request-signal.ts'
+import { isJsonObject, RpcFault, readMessage, rpcErrorText, rpcResultText } from '../../jsonrpc.ts'
+import { type RpcRequest, readRequest } from '../../protocol.ts'
 import { askingPrompt, CONFORMANCE_TOOLS, PNG } from './conformance-tools.ts'
 
 /**
@@ -10,40 +12,88 @@ import { askingPrompt, CONFORMANCE_TOOLS, PNG } from './conformance-tools.ts'
  *
  * @param stateKey signs what the asking tools carry along
  */
-export function conformancePack(stateKey: Uint8Array): McpExtension {
+export function useConformancePack(app: FastifyInstance, stateKey: Uint8Array): void {
   const listeners = new Set<(list: string) => void>()
-  return {
-    tools: Array.from(CONFORMANCE_TOOLS.keys(), (name) => ({
-      name,
-      description: `Named by the conformance suite: ${name}.`,
-      inputSchema: { type: 'object' as const },
-    })),
-    capabilities: {
-      tools: { listChanged: true },
-      prompts: { listChanged: true },
-      resources: { subscribe: true },
-      completions: {},
-      logging: {},
-    },
-    answer(request, signal) {
-      const { era, method, params } = request
-      if (method === 'subscriptions/listen' && era === 'modern') return listen(request, listeners, signal)
-      const tool = method === 'tools/call' ? CONFORMANCE_TOOLS.get(textIn(params.name)) : undefined
-      if (tool === undefined) return METHODS[era][method]?.(request)
-      const sent: string[] = []
-      const result = tool(request, {
-        stateKey,
-        notify: (name, more) => sent.push(eventOf(name, more)),
-        announce(list) {
-          for (const listener of listeners) listener(list)
-        },
-      })
-      if (sent.length === 0) return result
-      const ended = era === 'modern' ? { resultType: 'complete', ...result } : result
-      const last = `event: message\ndata: ${rpcResultText(request.id, JSON.stringify(ended))}\n\n`
-      return Readable.from([...sent, last])
-    },
+  const untilGone = createWaits(app)
+  app.addHook('preHandler', async (request, reply) => {
+    const rpc = requestIn(request.headers, request.body)
+    if (rpc === undefined) return undefined
+    try {
+      const result = answer(rpc, { stateKey, listeners, signal: () => untilGone(reply) })
+      if (result === undefined) return undefined
+      if (result instanceof Readable) return reply.type('text/event-stream').send(result)
+      const ended = rpc.era === 'modern' ? { resultType: 'complete', ...result } : result
+      return reply.type('application/json').send(rpcResultText(rpc.id, JSON.stringify(ended)))
+    } catch (error) {
+      if (error instanceof RpcFault) return reply.code(error.status).send(rpcErrorText(rpc.id, error.error))
+      throw error
+    }
+  })
+  app.addHook('onSend', async (_request, _reply, payload) =>
+    typeof payload === 'string' ? withPack(payload) : payload,
+  )
+}
+
+/** Undefined for a message that the edge refuses or that nothing comes of. */
+function requestIn(headers: Parameters<typeof readRequest>[0], body: unknown): RpcRequest | undefined {
+  const message = Buffer.isBuffer(body) ? readMessage(body) : undefined
+  if (message === undefined || message instanceof RpcFault) return undefined
+  try {
+    return readRequest(headers, message)
+  } catch {
+    return undefined
   }
+}
+
+const TOOLS = Array.from(CONFORMANCE_TOOLS.keys(), (name) => ({
+  name,
+  description: `Named by the conformance suite: ${name}.`,
+  inputSchema: { type: 'object' as const },
+}))
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true },
+  completions: {},
+  logging: {},
+}
+
+/** An answer of the edge, with the tools and the capabilities of the pack. */
+function withPack(payload: string): string {
+  const { result, ...rest } = JSON.parse(payload) as JsonObject
+  if (!isJsonObject(result)) return payload
+  const { tools, capabilities } = result
+  const more = {
+    ...(Array.isArray(tools) && { tools: [...tools, ...TOOLS] }),
+    ...(isJsonObject(capabilities) && { capabilities: { ...capabilities, ...CAPABILITIES } }),
+  }
+  return JSON.stringify({ ...rest, result: { ...result, ...more } })
+}
+
+function answer(
+  request: RpcRequest,
+  {
+    stateKey,
+    listeners,
+    signal,
+  }: { stateKey: Uint8Array; listeners: Set<(list: string) => void>; signal: () => AbortSignal },
+): JsonObject | Readable | undefined {
+  const { era, method, params } = request
+  if (method === 'subscriptions/listen' && era === 'modern') return listen(request, listeners, signal())
+  const tool = method === 'tools/call' ? CONFORMANCE_TOOLS.get(textIn(params.name)) : undefined
+  if (tool === undefined) return METHODS[era][method]?.(request)
+  const sent: string[] = []
+  const result = tool(request, {
+    stateKey,
+    notify: (name, more) => sent.push(eventOf(name, more)),
+    announce(list) {
+      for (const listener of listeners) listener(list)
+    },
+  })
+  if (sent.length === 0) return result
+  const ended = era === 'modern' ? { resultType: 'complete', ...result } : result
+  const last = `event: message\ndata: ${rpcResultText(request.id, JSON.stringify(ended))}\n\n`
+  return Readable.from([...sent, last])
 }
 
 const eventOf = (method: string, params: JsonObject): string =>

@@ -71,7 +71,7 @@ export function fakeOwners(now: () => number): FakeOwners {
       if (account.generation !== generation) throw new ServiceError('account_unknown')
       const current = account.slots.filter((slot) => slot.generation === generation)
       if (current.some((slot) => slot.subscriptionId === subscriptionId)) return
-      if (current.length >= owners.limit) throw new ServiceError('too_many_subscriptions')
+      if (current.length >= owners.limit) throw new ServiceError('limit_reached')
       account.slots.push({ subscriptionId, generation, takenAt: now() })
     },
     async freeSlot(accountId, subscriptionId) {
