@@ -1,41 +1,36 @@
 import type { FlagDefinition } from '../runtime/config/read-flags.ts'
-import { type Command, operandShown } from './kit/command.ts'
+import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-export function generalHelp(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map(({ name }) => name.length))
-  return [
-    `Usage: ${PROGRAM} <command> [flags]`,
-    '',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
-    `  ${'help'.padEnd(width)}  Shows this, or with the name of a command its flags.`,
-    '',
-    '--version writes the release.',
-    '',
-    'Data goes to standard output, remarks and progress to standard error.',
-    '',
-  ].join('\n')
+/** A table for people: names, and beside each its meaning. */
+function listed(rows: readonly (readonly [name: string, about: string])[]): string {
+  const width = Math.max(0, ...rows.map(([name]) => name.length))
+  return rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}\n`).join('')
 }
 
-export function helpOf({ name, summary, notes = [], operands = [], flags, examples }: Command): string {
-  const entries = Object.entries(flags)
-  const width = Math.max(0, ...entries.map(([flag, definition]) => flagText(flag, definition).length))
-  return [
-    `Usage: ${[PROGRAM, name, ...operands.map(operandShown), '[flags]'].join(' ')}`,
-    '',
-    summary,
-    ...notes.flatMap((note) => ['', note]),
-    '',
-    ...entries.map(
-      ([flag, definition]) => `  ${flagText(flag, definition).padEnd(width)}  ${definition.help}`,
-    ),
-    '',
-    'For example:',
-    ...examples.map((example) => `  ${runnable(example)}`),
-    '',
-  ].join('\n')
-}
+/** The help of the program: all commands. */
+export const generalHelp = (commands: readonly Command[]): string => `Usage: ${PROGRAM} <command> [flags]
+
+${listed([
+  ...commands.map(({ name, summary }) => [name, summary] as const),
+  ['help', 'Shows this, or with the name of a command its flags.'],
+])}
+--version writes the release.
+
+Data goes to standard output, remarks and progress to standard error. The exit code is 0, that of the error
+(docs/commands.md lists them), or 130 after Ctrl-C.
+`
+
+/** The help of one command. */
+export const helpOf = ({ name, summary, notes = [], operands = [], flags, examples }: Command): string =>
+  `Usage: ${[PROGRAM, name, ...operands.map((operand) => `<${operand}>`), '[flags]'].join(' ')}
+
+${[summary, ...notes].join('\n\n')}
+
+${listed(Object.entries(flags).map(([flag, definition]) => [flagText(flag, definition), definition.help]))}
+For example:
+${examples.map((example) => `  ${runnable(example)}\n`).join('')}`
 
 const flagText = (flag: string, { isSwitch, setting, alias }: FlagDefinition): string => {
   const other = alias === undefined ? '' : `, --${alias}`

@@ -5,7 +5,7 @@ import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { loadCommands } from './commands.ts'
 import { generalHelp, helpOf } from './help.ts'
-import { type Command, type CommandContext, operandShown } from './kit/command.ts'
+import type { Command, CommandContext } from './kit/command.ts'
 import { visibleStream } from './kit/output.ts'
 
 /** The exit code that shells report after Ctrl-C. */
@@ -73,11 +73,7 @@ export function findCommand(commands: readonly Command[], words: readonly string
   return undefined
 }
 
-/**
- * Reads what follows a command's name.
- *
- * @throws ServiceError `config_invalid`
- */
+/** Reads what follows a command's name. @throws ServiceError `config_invalid` */
 export function readCommandLine(
   { name, flags, operands = [] }: Command,
   args: readonly string[],
@@ -85,9 +81,8 @@ export function readCommandLine(
 ): ReadFlags {
   const hint = `See: npm run -s signal -- help ${name}`
   const read = readFlags(flags, args, environment, hint)
-  const least = operands.filter((operand) => !operand.endsWith('?')).length
-  if (read.operands.length >= least && read.operands.length <= operands.length) return read
-  const wanted = operands.map(operandShown).join(' ')
+  if (read.operands.length === operands.length) return read
+  const wanted = operands.map((operand) => `<${operand}>`).join(' ')
   throw new ServiceError('config_invalid', {
     message: `${name} takes ${wanted === '' ? 'flags only' : wanted}, not ${JSON.stringify(read.operands.join(' '))}. ${hint}`,
   })

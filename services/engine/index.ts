@@ -1,5 +1,5 @@
 export { type Board, type BoardEntry, createBoard } from './board.ts'
-export { type Engine, type OpenSeries, SeriesEngine, type VerdictDraft } from './engine.ts'
+export { type Engine, SeriesEngine, type VerdictDraft } from './engine.ts'
 export { newestFunding } from './funding/compare-venues.ts'
 export { createFundingRates, FUNDING_HISTORY_DAYS } from './funding/funding-rates.ts'
 export { LatestPrices } from './funding/latest-prices.ts'

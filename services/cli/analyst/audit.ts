@@ -15,8 +15,7 @@ import {
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
-import { type Command, defineCommand } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
+import { type Command, defineCommand, switchFlag } from '../kit/command.ts'
 import { createProgressLine } from '../kit/output.ts'
 import { auditTools, serviceSource } from './audit-tools.ts'
 

@@ -1,25 +1,29 @@
 import type { TrackRecordRow } from '../../../contracts/answers/track-record.ts'
-import type { VerdictRow } from '../../../contracts/answers/verdict-row.ts'
+import { type VerdictRow, verdictRow } from '../../../contracts/answers/verdict-row.ts'
+import type { BarBatch } from '../../../contracts/domain/feed.ts'
 import { isoDay } from '../../../contracts/domain/iso-time.ts'
-import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { type Verdict, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
-import {
-  rowsInMemory,
-  scoreOutcome,
-  TIMEFRAME_PREFIX,
-  type TrackRecord,
-  type TrackRecordRows,
-} from '../../../projections/index.ts'
+import { rowsInMemory, scoreOutcome, TIMEFRAME_PREFIX, type TrackRecord } from '../../../projections/index.ts'
 import { FORMATS, instantSchema, trackRecordRow } from '../../analyst/index.ts'
 import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
-import { loadModel } from '../../engine/index.ts'
+import {
+  createRace,
+  loadModel,
+  type Race,
+  type RaceResult,
+  SeriesEngine,
+  type VerdictModel,
+} from '../../engine/index.ts'
 import type { RecordedFeed } from '../../market/index.ts'
-import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
-import { FILTER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { type Command, type CommandInput, defineCommand, settingFlag, switchFlag } from '../kit/command.ts'
 import { createProgressLine, grouped, writeFileWhole } from '../kit/output.ts'
-import { chooseFormat, FILE_FLAGS } from './replay.ts'
-import { runBacktest } from './run-backtest.ts'
+import { chooseFormat, FILE_FLAGS, FILTER_FLAGS } from './replay.ts'
 
 const FLAGS = {
   data: settingFlag('MARKET_DATA'),
@@ -68,29 +72,24 @@ const backtestCommand = defineCommand({
     const progress = createProgressLine(input)
     const records = rowsInMemory<TrackRecord>()
     const seen = { scored: 0, count: 0, from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
-    const verdicts = runBacktest({
-      model,
-      series,
-      batches: feed.batches({ series, signal }),
-      at: new Date(now()).toISOString(),
-      onOutcome(outcome) {
-        seen.scored += 1
-        scoreOutcome(records as unknown as TrackRecordRows, outcome)
-      },
-    })
-    async function* counted(): AsyncGenerator<VerdictRow, void, void> {
-      for await (const row of verdicts) {
-        const close = Date.parse(row.bar_close)
+    const judged = runBacktest({ model, series, batches: feed.batches({ series, signal }) })
+    const at = new Date(now()).toISOString()
+    async function* rows(): AsyncGenerator<VerdictRow, void, void> {
+      for await (const { verdict, outcome } of judged) {
+        if (outcome !== null) {
+          seen.scored += 1
+          scoreOutcome(records, outcome)
+        }
         seen.count += 1
-        seen.from = Math.min(seen.from, close)
-        seen.to = Math.max(seen.to, close)
+        seen.from = Math.min(seen.from, verdict.barClose)
+        seen.to = Math.max(seen.to, verdict.barClose)
         const { barsDone = 0, barsTotal = 0 } = feed.progress() ?? {}
         progress.show(`${grouped(barsDone)} of ${grouped(barsTotal)} bars`)
-        yield row
+        yield verdictRow(verdict, String(seen.count), at, outcome)
       }
     }
-    if (out === undefined || format === undefined) for await (const _ of counted());
-    else await writeFileWhole(out, FORMATS[format].encode(counted()), signal)
+    if (out === undefined || format === undefined) for await (const _ of rows());
+    else await writeFileWhole(out, FORMATS[format].encode(rows()), signal)
     signal.throwIfAborted()
     if (seen.count === 0)
       throw new ServiceError('market_data_missing', {
@@ -99,7 +98,7 @@ const backtestCommand = defineCommand({
     assert(seen.scored <= seen.count, 'no more verdicts are scored than come about', seen.scored)
     const count = grouped(seen.count)
     progress.end(`${count} verdicts of ${series.length} series${out === undefined ? '' : ` in ${out}`}`)
-    const run = { ...seen, modelVersion: model.version, series: series.length, rows: rowsOf(records) }
+    const run = { ...seen, modelVersion: model.version, series: series.length, rows: recordsOf(records) }
     stdout.write(flags.json ? jsonOf(run) : linesOf(run))
   },
 })
@@ -107,31 +106,96 @@ const backtestCommand = defineCommand({
 export const commands: readonly Command[] = [backtestCommand]
 
 function openFeed({ flags, stderr, now }: Input): RecordedFeed {
-  const { data, exchange, coin, timeframe, from, to } = flags
-  if (data === undefined) {
-    throw new ServiceError('config_invalid', {
-      message: 'MARKET_DATA (--data) names no folder. For example: --data ./binance-usdm',
-    })
+  const { data, from, to } = flags
+  const wrong = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+  if (data === undefined)
+    throw wrong('MARKET_DATA (--data) names no folder. For example: --data ./binance-usdm')
+  if (from !== undefined && to !== undefined && from >= to) throw wrong('--from: must be before --to')
+  const chosen = { EXCHANGES: flags.exchange, COINS: flags.coin, TIMEFRAMES: flags.timeframe }
+  return openRecordedFeed(
+    { MARKET_DATA: data, MARKET_FROM: from, MARKET_TO: to, ...chosen },
+    { now: now(), report: (notice) => void stderr.write(`${notice}\n`) },
+  )
+}
+
+/**
+ * Ids of a backtest: made of a published text, so that the same inputs have the same id on every machine, and
+ * never that of a recorded verdict.
+ */
+const idOf = createFactIds(Buffer.from('signal-service backtest'))
+
+/**
+ * Runs the engine over recorded bars without a store: the verdicts that a recorded run would append, each when it has
+ * its outcome by the rule that defines confidence, as in a replay. Those whose window ends after the last bar come last,
+ * without an outcome.
+ */
+async function* runBacktest({
+  model,
+  batches,
+  series: all,
+}: {
+  readonly model: VerdictModel
+  readonly series: readonly Series[]
+  readonly batches: AsyncIterable<BarBatch>
+}): AsyncGenerator<{ readonly verdict: Verdict; readonly outcome: Outcome | null }, void, void> {
+  const engine = new SeriesEngine({ model })
+  const followed = new Map(
+    all.map((series) => {
+      const running = new Map<Verdict, Race>()
+      return [
+        seriesName(series),
+        { opened: engine.open(series), running, previous: null as Verdict['previous'] },
+      ]
+    }),
+  )
+  let isLive = false
+
+  const takeVerdict = (name: string): void => {
+    const one = followed.get(name)
+    if (one === undefined) return
+    const reading = engine.read(one.opened)
+    if (reading.status !== 'verdict') return
+    const { barClose, barrier, timeframe, inputsHash, regime } = reading.verdict
+    const verdictId = idOf(name, String(barClose), inputsHash)
+    const verdict = { ...reading.verdict, verdictId, previous: one.previous, recordedLate: false }
+    one.previous = { barClose, regime }
+    const windowBars = WINDOW_BARS[timeframe]
+    one.running.set(verdict, createRace({ barClose, barrier, barMs: timeframeMs(timeframe), windowBars }))
   }
-  if (from !== undefined && to !== undefined && from >= to) {
-    throw new ServiceError('config_invalid', { message: '--from: must be before --to' })
+
+  for await (const { phase, bars } of batches) {
+    if (phase === 'live' && !isLive) {
+      isLive = true
+      for (const name of followed.keys()) takeVerdict(name)
+    }
+    for (const { series, candle } of bars) {
+      const one = followed.get(seriesName(series))
+      if (one === undefined) continue
+      for (const [verdict, race] of one.running) {
+        const ended = race.take(candle)
+        if (ended === undefined) continue
+        one.running.delete(verdict)
+        yield { verdict, outcome: { ...outcomeOf(verdict), ...ended } }
+      }
+      engine.push(one.opened, candle)
+      if (isLive) takeVerdict(seriesName(series))
+    }
   }
-  const settings = {
-    MARKET_DATA: data,
-    EXCHANGES: exchange,
-    COINS: coin,
-    TIMEFRAMES: timeframe,
-    MARKET_FROM: from,
-    MARKET_TO: to,
-  }
-  return openRecordedFeed(settings, {
-    now: now(),
-    report: (notice) => void stderr.write(`${notice}\n`),
-  })
+  for (const { running } of followed.values())
+    for (const verdict of running.keys()) yield { verdict, outcome: null }
+}
+
+/** The part of an outcome that repeats its verdict. */
+const outcomeOf = (verdict: Verdict): Omit<Outcome, keyof RaceResult> => {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier, forecast } = verdict
+  const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
+  const said = { modelVersion, call, probability, barrier, forecast }
+  return { ...about, ...said, recordedLate: false, barsMissed: 0 }
 }
 
 /** The track record of each timeframe. */
-const rowsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRecord> }): TrackRecordRow[] =>
+const recordsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRecord> }): TrackRecordRow[] =>
   TIMEFRAMES.flatMap((timeframe) =>
     [...entries]
       .filter(([key, record]) => key.startsWith(TIMEFRAME_PREFIX) && record.timeframe === timeframe)

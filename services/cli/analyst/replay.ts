@@ -4,18 +4,45 @@ import { ServiceError } from '../../../contracts/errors/errors.ts'
 import {
   FORMATS,
   formatOfFile,
+  replayFilterParameters,
   replayParameters,
   replayQueryFault,
   VERDICT_FORMATS,
   type VerdictFormat,
 } from '../../analyst/index.ts'
-import { type Command, defineCommand } from '../kit/command.ts'
-import { FILTER_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { type Command, defineCommand, switchFlag } from '../kit/command.ts'
 import { createProgressLine, grouped, writeFileWhole, writeToStream } from '../kit/output.ts'
 import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 
 /** Rows of all the pages together; no log has more. */
 const MOST_ROWS = 1_000_000_000
+
+const filter = <Name extends keyof typeof replayFilterParameters>(
+  name: Name,
+  help: string,
+  example: string,
+) => ({ schema: replayFilterParameters[name], help, example })
+
+/** Flags that choose verdicts. */
+export const FILTER_FLAGS = {
+  exchange: {
+    ...filter('exchange', 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL'),
+    alias: 'exchanges',
+  },
+  coin: { ...filter('coin', 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH'), alias: 'coins' },
+  timeframe: {
+    ...filter('timeframe', 'Timeframes, separated by commas. Default: all.', '1h,4h'),
+    alias: 'timeframes',
+  },
+  call: filter('call', 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.', 'BUY,SELL'),
+  from: filter(
+    'from',
+    'Bars that close at this instant or later; ISO 8601. Default: the beginning.',
+    '2025-01-01',
+  ),
+  to: filter('to', 'Bars that close before this instant. Default: the end.', '2025-07-01T12:00:00Z'),
+  after: filter('after', 'The cursor of a row: only verdicts after it.', '1234'),
+} as const
 
 /** Flags that the service reads as its query. */
 const QUERY_FLAGS = {
@@ -41,18 +68,16 @@ export const FILE_FLAGS = {
   },
 } as const
 
+const wrong = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+
 /** @throws ServiceError `config_invalid` for a file whose name says no format, and Parquet without a file */
 export function chooseFormat(named: VerdictFormat | undefined, file: string | undefined): VerdictFormat {
   const format = named ?? (file === undefined ? 'ndjson' : formatOfFile(file))
   const endings = VERDICT_FORMATS.map((name) => `.${FORMATS[name].ending}`).join(', ')
   if (format === undefined)
-    throw new ServiceError('config_invalid', {
-      message: `--out ${JSON.stringify(file)} does not end in ${endings}. Name the format: --format csv`,
-    })
+    throw wrong(`--out ${JSON.stringify(file)} does not end in ${endings}. Name the format: --format csv`)
   if (format === 'parquet' && file === undefined)
-    throw new ServiceError('config_invalid', {
-      message: '--format parquet needs a file: --out verdicts.parquet',
-    })
+    throw wrong('--format parquet needs a file: --out verdicts.parquet')
   return format
 }
 
@@ -66,12 +91,7 @@ const replayCommand = defineCommand({
   flags: {
     ...QUERY_FLAGS,
     limit: {
-      schema: z
-        .string()
-        .regex(/^\d{1,10}$/, { error: 'must be a whole number' })
-        .transform(Number)
-        .pipe(z.number().min(1).max(MOST_ROWS))
-        .default(MOST_ROWS),
+      schema: z.coerce.number().int().min(1).max(MOST_ROWS).default(MOST_ROWS),
       help: 'Rows at most. Default: all.',
       example: '1000',
     },
@@ -90,12 +110,11 @@ const replayCommand = defineCommand({
     const { flags, texts, stdout, signal } = input
     const { out, follow } = flags
     const fault = replayQueryFault(flags)
-    if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
+    if (fault !== undefined) throw wrong(`--${fault}`)
     if (follow && (flags['as-of'] !== undefined || out !== undefined || flags.format !== undefined))
-      throw new ServiceError('config_invalid', {
-        message:
-          '--follow and --as-of, --out or --format exclude one another: it has no end, and writes NDJSON',
-      })
+      throw wrong(
+        '--follow and --as-of, --out or --format exclude one another: it has no end, and writes NDJSON',
+      )
     const format = chooseFormat(flags.format, out)
     const service = await findService(input)
     const query = Object.fromEntries(

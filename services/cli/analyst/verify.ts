@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { barsAnswerSchema } from '../../../contracts/answers/bars.ts'
 import {
   type ProofEvent,
@@ -12,8 +11,7 @@ import { canonicalJson } from '../../../contracts/infra/json.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { checkProof, type Verifier } from '../../proof/index.ts'
 import { barPages } from '../kit/bar-pages.ts'
-import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
+import { type Command, type CommandInput, defineCommand, requireId, switchFlag } from '../kit/command.ts'
 import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 import { readNote, requireKeys, VKEY_FLAG } from './audit.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
@@ -40,13 +38,8 @@ const verifyCommand = defineCommand({
   async run(input) {
     const { operands, flags, stdout } = input
     if (flags.proof) return verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
-    const verdictId = z.uuid().safeParse(operands[0]?.toLowerCase())
-    if (!verdictId.success)
-      throw new ServiceError('config_invalid', {
-        message: `verdict_id is ${JSON.stringify(operands[0])}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
-      })
+    const path = `/verify/${requireId('verdict_id', operands[0])}`
     const service = await findService(input)
-    const path = `/verify/${verdictId.data}`
     const verification = await service.get(path, { format: 'json' }, verificationSchema)
     requireHash('verdict', verification)
     if (verification.outcome !== null) requireHash('outcome', verification.outcome)
@@ -98,15 +91,8 @@ function requireHash(
   })
 }
 
-function linesOf({
-  verdict_id,
-  event,
-  hash,
-  window_closes_at,
-  recorded_note,
-  outcome,
-  notice,
-}: Verification): string {
+function linesOf(verification: Verification): string {
+  const { verdict_id, event, hash, window_closes_at, recorded_note, outcome, notice } = verification
   const verdict = verdictSchema.parse(event.data)
   const { exchange, coin, timeframe, call, confidence, probability, regime, price, reasoning } = verdict
   const race = outcome && `${outcomeSchema.parse(outcome.event.data).race}, labelled at ${outcome.event.at}`

@@ -1,10 +1,8 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
-
-export type FlagValues<Flags extends FlagDefinitions> = {
-  readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']>
-}
+import type { FlagDefinition, FlagDefinitions } from '../../runtime/config/read-flags.ts'
+import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
 
 export interface CommandContext extends Pick<Clock, 'now'> {
   /** Data, and nothing else. */
@@ -17,7 +15,7 @@ export interface CommandContext extends Pick<Clock, 'now'> {
 }
 
 export interface CommandInput<Flags extends FlagDefinitions = FlagDefinitions> extends CommandContext {
-  readonly flags: FlagValues<Flags>
+  readonly flags: { readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']> }
   /** The flags as they were typed; without those that were not. */
   readonly texts: Readonly<Partial<Record<keyof Flags & string, string>>>
   /** The arguments that are not flags, as many as the command names. */
@@ -45,6 +43,34 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
 export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
   command
 
-/** @example operandShown('key_id?') // '[key_id]' */
-export const operandShown = (operand: string): string =>
-  operand.endsWith('?') ? `[${operand.slice(0, -1)}]` : `<${operand}>`
+export const settingFlag = <Name extends SettingName>(
+  setting: Name,
+): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })
+
+/** Flags of a command that another one needs too, as they were given: `signal backup ADDRESS --data-dir ./data`. */
+export const flagsAgain = (texts: Readonly<Partial<Record<string, string>>>): string =>
+  ['data-dir', 'market']
+    .map((name) => (texts[name] === undefined ? '' : ` --${name} ${texts[name]}`))
+    .join('')
+
+export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
+  schema: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+  help,
+  example: '',
+  isSwitch: true,
+})
+
+/** Flags that choose the folder of a market. */
+export const FOLDER_FLAGS = { 'data-dir': settingFlag('DATA_DIR'), market: settingFlag('MARKET') } as const
+
+/** An argument that is an id. @throws ServiceError `config_invalid` */
+export function requireId(name: string, text = ''): string {
+  const id = z.uuid().safeParse(text.toLowerCase())
+  if (id.success) return id.data
+  throw new ServiceError('config_invalid', {
+    message: `${name} is ${JSON.stringify(text)}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
+  })
+}

@@ -72,32 +72,27 @@ export function createAnswerWriter(
 ) {
   const isTable = output.isTTY === true && !isJson
   let widths: readonly number[] | undefined
-  const line = (cells: readonly string[]): boolean =>
-    output.write(
+  const json = (answer: object): void => void output.write(`${JSON.stringify(answer)}\n`)
+  const line = (cells: readonly string[]): void =>
+    void output.write(
       `${cells
         .map((cell, at) => cell.padEnd(widths?.[at] ?? 0))
         .join('  ')
         .trimEnd()}\n`,
     )
-  const json = (answer: object): void => void output.write(`${JSON.stringify(answer)}\n`)
+  const lines = (table: readonly (readonly string[])[]): void => {
+    widths ??= table[0]?.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)))
+    table.forEach(line)
+  }
   return {
     one(answer: object): void {
       if (!isTable) return json(answer)
-      const fields = Object.entries(answer as JsonObject).map(([name, value]) => [
-        titleOf(name),
-        cellOf(value),
-      ])
-      widths = [Math.max(...fields.map(([name = '']) => name.length))]
-      for (const field of fields) line(field)
+      lines(Object.entries(answer).map(([name, value]) => [titleOf(name), cellOf(value)]))
     },
     rows(page: readonly object[]): void {
       if (!isTable) return page.forEach(json)
-      const table = page.map((row) => columns.map((name) => cellOf((row as JsonObject)[name])))
-      if (widths === undefined) {
-        table.unshift(columns.map(titleOf))
-        widths = columns.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)))
-      }
-      for (const cells of table) line(cells)
+      const head = widths === undefined ? [columns.map(titleOf)] : []
+      lines([...head, ...page.map((row) => columns.map((name) => cellOf((row as JsonObject)[name])))])
     },
   }
 }
@@ -145,34 +140,27 @@ export async function writeFileWhole(file: string, chunks: Chunks, signal: Abort
   }
 }
 
+/** Marks what the rows fail with, so that it is not taken for a failure of the stream. */
+class RowsFailed extends Error {}
+
 /** @throws ServiceError if the stream fails; what the chunks fail with */
 async function pour(where: string, chunks: Chunks, stream: Writable, end: boolean): Promise<void> {
-  const rows = chunks[Symbol.asyncIterator]()
-  const failed = { by: undefined as unknown }
-  // A failed stream ends the generator where it yields: only what comes of a row is an error of the rows.
-  const note = (error: unknown): never => {
-    failed.by = error
-    throw error
-  }
-  async function* noted(): AsyncGenerator<string | Uint8Array, void, void> {
+  async function* marked(): AsyncGenerator<string | Uint8Array, void, void> {
     try {
-      for (;;) {
-        const next = await rows.next().catch(note)
-        if (next.done === true) return
-        yield next.value
-      }
-    } finally {
-      await rows.return?.()
+      yield* chunks
+    } catch (cause) {
+      throw new RowsFailed('the rows failed', { cause })
     }
   }
   try {
-    await pipeline(Readable.from(noted(), { objectMode: false }), stream, { end })
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (cause === failed.by || code === 'EPIPE') throw cause
+    await pipeline(Readable.from(marked(), { objectMode: false }), stream, { end })
+  } catch (error) {
+    if (error instanceof RowsFailed) throw error.cause
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EPIPE') throw error
     throw new ServiceError(code === 'ENOSPC' ? 'store_full' : 'config_invalid', {
-      message: `${where} cannot be written: ${reasonOf(cause)}`,
-      cause,
+      message: `${where} cannot be written: ${reasonOf(error)}`,
+      cause: error,
     })
   }
 }

@@ -5,8 +5,7 @@ import { createSignalClient, SignalRefusal } from '../../../clients/typescript/s
 import { ERRORS, type ErrorCode, ServiceError } from '../../../contracts/errors/errors.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { SETTINGS } from '../../runtime/config/settings.ts'
-import type { CommandInput } from './command.ts'
-import { FOLDER_FLAGS, settingFlag } from './common-flags.ts'
+import { type CommandInput, FOLDER_FLAGS, settingFlag } from './command.ts'
 
 /** Flags that choose the service to ask. */
 export const SERVICE_FLAGS = {
@@ -26,19 +25,17 @@ export const SERVICE_FLAGS = {
  * @throws ServiceError `config_invalid` if none runs: a closed store is not read
  */
 export async function findService({
-  flags,
+  flags: { server: url, 'operator-token': token, 'data-dir': dataDir, market },
   signal,
   stderr,
 }: Pick<CommandInput<typeof SERVICE_FLAGS>, 'flags' | 'signal' | 'stderr'>): Promise<Service> {
-  const directory = join(flags['data-dir'], flags.market)
-  const place = flags.server ?? directory
+  const directory = join(dataDir, market)
+  const place = url ?? directory
   if (place !== join(SETTINGS.DATA_DIR.schema.parse(undefined), SETTINGS.MARKET.schema.parse(undefined)))
     stderr.write(`asking ${place}\n`)
   const onWait = (why: string, waitMs: number): void =>
     void stderr.write(`${place}: ${why} (asking again in ${waitMs / 1_000} s)\n`)
-  const { server: url } = flags
-  if (url !== undefined)
-    return openService({ name: `the service at ${url}`, url, token: flags['operator-token'], onWait }, signal)
+  if (url !== undefined) return openService({ name: `the service at ${url}`, url, token, onWait }, signal)
   const socketPath = await findOwnerSocket(directory)
   if (socketPath !== undefined)
     return openService({ name: `the service that runs on ${directory}`, socketPath, onWait }, signal)
@@ -75,19 +72,10 @@ export type Service = ReturnType<typeof openService>
  *
  * @param signal ends every request
  */
-export function openService(
-  {
-    url = 'http://localhost',
-    socketPath,
-    name = socketPath ?? url,
-    token,
-    onceWithinMs,
-    onWait = () => undefined,
-  }: ServiceAddress,
-  signal: AbortSignal,
-) {
-  const dispatcher =
-    socketPath === undefined ? undefined : new Agent({ pipelining: 0, connect: { socketPath } })
+export function openService(address: ServiceAddress, signal: AbortSignal) {
+  const { url = 'http://localhost', socketPath, token, onceWithinMs, onWait = () => undefined } = address
+  const where = socketPath ?? url
+  const dispatcher = socketPath && new Agent({ pipelining: 0, connect: { socketPath } })
   const client = createSignalClient({
     url,
     ...(token !== undefined && { apiKey: token }),
@@ -99,11 +87,10 @@ export function openService(
     timeoutMs: onceWithinMs ?? ANSWER_MS,
     onRetry: onWait,
   })
-  const where = socketPath ?? url
   const explained = <Answer>(asking: Promise<Answer>, more?: string) => explain(where, asking, more)
 
   return {
-    name,
+    name: address.name ?? where,
     async get<Schema extends z.ZodType>(
       path: string,
       query: Query,
@@ -136,15 +123,18 @@ export function openService(
       }
       await rows.return()
     },
-    /** The answer of `/readyz`, also if the service is not ready. */
+    /** The answer of `/readyz`, also if the service is not ready. Only its operator sees the components. */
     async state(): Promise<ServiceState> {
-      const body = await explained(client.state({ signal }))
-      // Only its operator sees the components.
-      if (typeof body['status'] === 'string') return { components: [], ...body } as unknown as ServiceState
+      const read = stateSchema.safeParse(await explained(client.state({ signal })))
+      if (read.success) return read.data
       throw stranger(where, 'it says nothing of its state')
     },
   }
 }
+
+const componentSchema = z.object({ name: z.string(), state: z.string(), detail: z.string() })
+const stateSchema = z.object({ status: z.string(), components: z.array(componentSchema).default([]) })
+export type ServiceState = z.infer<typeof stateSchema>
 
 /** Failures of the client as errors of the registry. */
 async function explain<Answer>(where: string, asking: Promise<Answer>, more = ''): Promise<Answer> {
@@ -164,8 +154,3 @@ const stranger = (where: string, why: string, cause?: unknown): ServiceError =>
     message: `${where} does not answer as this service does: ${why}`,
     cause,
   })
-
-export interface ServiceState {
-  readonly status: string
-  readonly components: readonly { readonly name: string; readonly state: string; readonly detail: string }[]
-}

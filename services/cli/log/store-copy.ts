@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { copyToEventStoreDb } from '../../log/copy/copy-to-eventstoredb.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
-import { type Command, defineCommand } from '../kit/command.ts'
-import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { type Command, defineCommand, FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/command.ts'
 import { createProgressLine, grouped } from '../kit/output.ts'
 
 const storeCopyCommand = defineCommand({

@@ -6,13 +6,7 @@ import { join, resolve } from 'node:path'
 import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
 import { requirePaymentChain } from '../../../contracts/domain/chain.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
-import {
-  ERRORS,
-  type ErrorDefinition,
-  isServiceError,
-  reasonOf,
-  ServiceError,
-} from '../../../contracts/errors/errors.ts'
+import { ERRORS, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
 import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
@@ -28,10 +22,20 @@ import { checkStore } from '../../log/store-identity.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { factSecretOf, requireKeyOfLog } from '../../runtime/secrets/market-keys.ts'
-import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
-import { flagsAgain, switchFlag } from '../kit/common-flags.ts'
+import { type Command, type CommandInput, defineCommand, flagsAgain, switchFlag } from '../kit/command.ts'
 import { grouped } from '../kit/output.ts'
 import { openService, SERVICE_FLAGS, type ServiceState } from '../kit/service.ts'
+
+/** Below this, the log may not grow for long. */
+const LITTLE_SPACE_BYTES = 100_000_000
+/** How far this clock may be behind the newest event, which was dated by it. */
+const CLOCK_GRACE_MS = 5_000
+/** Backups are for every few minutes; one of yesterday means that they stopped. */
+const OLD_BACKUP_HOURS = 24
+/** How long a server may take to answer. */
+const CONNECT_MS = 3_000
+/** A revision that no stream reaches: a store checks the right to append, then refuses the append for its revision. */
+const NEVER_REACHED = 2_000_000_000
 
 /** A text for a part that works, or why it is weak: it works, and a part of it is late or not there. */
 type Found = string | { readonly weak: string }
@@ -39,7 +43,7 @@ type Found = string | { readonly weak: string }
 interface Check {
   readonly name: string
   /** @throws ServiceError for a fault */
-  readonly check: () => Promise<Found>
+  readonly check: () => Promise<Found> | Found
   /** The command or the setting that mends it. */
   readonly nextStep: string
 }
@@ -74,7 +78,7 @@ const doctorCommand = defineCommand({
     const { flags, stdout } = input
     const findings = [await examine(settingsCheck(flags))]
     if (findings[0]?.ok === true)
-      for (const check of await checksFor(settingsOf(flags), input)) findings.push(await examine(check))
+      for (const check of await checksOf(settingsOf(flags), input)) findings.push(await examine(check))
     if (flags.json) stdout.write(`${JSON.stringify(findings)}\n`)
     else
       for (const { part, ok, degraded, detail, next_step: step } of findings) {
@@ -82,8 +86,9 @@ const doctorCommand = defineCommand({
         if (step !== undefined) stdout.write(`${' '.repeat(21)}${step}\n`)
       }
     const fault = findings.find(({ ok }) => !ok)
-    const definition: ErrorDefinition = ERRORS[fault?.code ?? 'internal_error']
-    return fault === undefined ? 0 : (definition.exitCode ?? 1)
+    if (fault === undefined) return 0
+    const definition = ERRORS[fault.code ?? 'internal_error']
+    return 'exitCode' in definition ? definition.exitCode : 1
   },
 })
 
@@ -102,165 +107,58 @@ async function examine({ name: part, check, nextStep }: Check) {
 
 const settingsCheck = (flags: Parameters<typeof settingsOf>[0]): Check => ({
   name: 'settings',
-  check: async () => {
+  check() {
     const { MARKET, ROLES } = settingsOf(flags)
     return `${MARKET} market, roles ${ROLES.join(', ')}; Node.js ${process.versions.node}`
   },
   nextStep: 'Correct the setting that is named; docs/settings.md lists them all.',
 })
 
-type Input = CommandInput<typeof FLAGS>
-
-/** The parts of an installation that checks look at. */
-async function installationOf(settings: Settings, { flags, texts, now, signal }: Input) {
-  const directory = join(settings.DATA_DIR, settings.MARKET)
+/** The parts of an installation that are there. */
+async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): Promise<readonly Check[]> {
+  const { flags, texts, now, signal } = input
+  const { DATA_DIR, MARKET, X402_RPC_URL, NATS_URL, REDIS_URL } = settings
+  const directory = join(DATA_DIR, MARKET)
   const socketPath = await findOwnerSocket(directory)
-  return {
-    settings,
-    directory,
-    file: join(directory, 'events.db'),
-    /** The service that runs on the folder. */
-    own: socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal),
-    server: flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal),
-    isWholeLog: flags.log,
-    /** Flags that the commands of a next step need too. */
-    again: flagsAgain(texts, ['data-dir', 'market']),
-    now,
-  }
-}
-
-type Installation = Awaited<ReturnType<typeof installationOf>>
-
-async function checksFor(settings: Settings, input: Input): Promise<readonly Check[]> {
-  const installation = await installationOf(settings, input)
-  return [
-    ...storeChecks(installation),
-    ...(existsSync(installation.file) ? folderChecks(installation) : []),
-    ...serverChecks(installation),
-  ]
-}
-
-function storeChecks({ settings, directory, file, own, isWholeLog }: Installation): readonly Check[] {
-  const { DATA_DIR, EVENTSTORE_URL } = settings
-  const checks: readonly Check[] = [
+  const own = socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal)
+  const server = flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal)
+  const again = flagsAgain(texts)
+  const checks: (Check | '' | false | undefined)[] = [
     {
       name: 'data folder',
-      async check() {
-        let existing = resolve(directory)
-        while (!existsSync(existing)) existing = resolve(existing, '..')
-        accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-        const bytes = freeBytes(existing)
-        const found = `${directory} has ${grouped(Math.floor(bytes / 1_000_000))} MB free`
-        if (bytes < LITTLE_SPACE_BYTES) throw new ServiceError('store_full', { message: found })
-        return found
-      },
+      check: () => describeFolder(directory),
       nextStep: `Give it to the user of the service, on a disk with room: chown -R USER ${DATA_DIR}; df -h ${DATA_DIR}`,
     },
     {
       name: 'store',
-      async check() {
-        if (own) return describeState(await own.state(), 'a service runs on it: ')
-        if (EVENTSTORE_URL !== undefined)
-          return describeLog(openEventStoreDbStore({ connectionString: EVENTSTORE_URL }), settings, directory)
-        if (!existsSync(file)) return 'none yet; begun on the first start'
-        requireKeyOfLog(settings, directory)
-        return describeLog(await openEmbeddedStore({ directory, now: Date.now }), settings, directory)
-      },
+      check: async () =>
+        own ? describeState(await own.state(), 'a service runs on it: ') : describeStore(settings, directory),
       nextStep: own
         ? 'docs/runbook.md has a section for each part.'
         : `Stop what has it open (systemctl stop signal), correct the market, the key or EVENTSTORE_URL, or give its user the rights: npm run store:rights. A damaged log: signal restore ADDRESS --data-dir ./restored`,
     },
-  ]
-  const log: Check = {
-    name: 'log',
-    async check() {
-      if (!existsSync(file))
-        return { weak: 'there is no embedded store; the server of the log checks its own files' }
-      return `${grouped(checkLog(file))} events, each as it was written`
+    flags.log && {
+      name: 'log',
+      check: () => describeWholeLog(join(directory, 'events.db')),
+      nextStep: 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)',
     },
-    nextStep: 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)',
-  }
-  return isWholeLog ? [...checks, log] : checks
-}
-
-const folderChecks = ({ settings, directory, file, again, now }: Installation): readonly Check[] => [
-  {
-    name: 'keys',
-    async check() {
-      requireKeyOfLog(settings, directory)
-      return 'the sealing key that the log was begun under is there'
-    },
-    nextStep: `Copy it from where you keep it: cp sealing.key ${directory}/`,
-  },
-  {
-    name: 'clock',
-    async check() {
-      const rows = openStoredRows(file)
-      const newest = rows.at(rows.head())?.[6]
-      rows.close()
-      const behindMs = newest === undefined ? 0 : Date.parse(newest) - now()
-      if (behindMs <= CLOCK_GRACE_MS) return 'not behind the newest event of the log'
-      return { weak: `${Math.ceil(behindMs / 1_000)} s behind the newest event of the log` }
-    },
-    nextStep: 'Set it by NTP: timedatectl set-ntp true',
-  },
-  {
-    name: 'backup',
-    async check() {
-      const rows = openStoredRows(file)
-      const newest = newestBackup(directory, rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
-      rows.close()
-      if (newest === undefined) return { weak: 'none of this log is noted here' }
-      const hours = Math.floor((now() - Date.parse(newest.takenAt)) / HOUR_MS)
-      const found = `the newest is ${hours} hours old and goes to position ${newest.position}`
-      return hours < OLD_BACKUP_HOURS ? found : { weak: found }
-    },
-    nextStep: `Let cron run: signal backup ADDRESS${again}`,
-  },
-  {
-    name: 'checkpoint',
-    async check() {
-      const kept = settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')
-      if (existsSync(kept)) return `kept in ${kept}`
-      return { weak: `none in ${kept}: none was signed yet, or it was removed` }
-    },
-    nextStep: 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).',
-  },
-]
-
-function serverChecks({ settings, own, server, again }: Installation): readonly Check[] {
-  const { X402_RPC_URL, X402_NETWORK, X402_ASSET, NATS_URL, REDIS_URL } = settings
-  const checks: (Check | '' | false | undefined)[] = [
+    ...(existsSync(join(directory, 'events.db')) ? folderChecks(settings, directory, now(), again) : []),
     own && {
       name: 'webhooks',
-      async check() {
-        let failing = 0
-        for await (const page of own.pages('/operator/webhooks', {}))
-          for (const { state, failures_in_a_row: failures } of operatorSubscriptionsSchema.parse(page)
-            .webhooks)
-            failing += Number(failures > 0 || state === 'disabled')
-        return failing === 0 ? 'none is failing' : { weak: `${failing} failing` }
-      },
+      check: () => describeWebhooks(own.pages('/operator/webhooks', {})),
       nextStep: `signal webhooks list${again}`,
     },
     settings.X402_PAY_TO !== undefined && {
       name: 'payments',
-      async check() {
-        const isTaken = X402_RPC_URL !== undefined && settings.X402_FACILITATOR_URL !== undefined
-        return isTaken ? 'taken on the chain' : { weak: 'offered on the chain and refused' }
-      },
+      check: () =>
+        X402_RPC_URL !== undefined && settings.X402_FACILITATOR_URL !== undefined
+          ? 'taken on the chain'
+          : { weak: 'offered on the chain and refused' },
       nextStep: 'Set X402_RPC_URL to a node and X402_FACILITATOR_URL to a facilitator.',
     },
     X402_RPC_URL !== undefined && {
       name: 'chain',
-      async check() {
-        const on = requirePaymentChain(X402_NETWORK, X402_ASSET)
-        const id = await chainIdOf(X402_RPC_URL)
-        const found = `the node is of chain ${id}`
-        if (id === on.id) return found
-        const message = `${found}, and payments are on chain ${on.id}`
-        throw new ServiceError('config_invalid', { message })
-      },
+      check: () => describeChain(X402_RPC_URL, settings),
       nextStep: 'Set X402_RPC_URL to a node of the chain that X402_NETWORK names.',
     },
     NATS_URL !== undefined && {
@@ -282,42 +180,104 @@ function serverChecks({ settings, own, server, again }: Installation): readonly 
   return checks.filter((check) => typeof check === 'object')
 }
 
-/** Below this, the log may not grow for long. */
-const LITTLE_SPACE_BYTES = 100_000_000
-/** How far this clock may be behind the newest event, which was dated by it. */
-const CLOCK_GRACE_MS = 5_000
-/** Backups are for every few minutes; one of yesterday means that they stopped. */
-const OLD_BACKUP_HOURS = 24
-/** How long a server may take to answer. */
-const CONNECT_MS = 3_000
-/** A revision that no stream reaches: a store checks the right to append, then refuses the append for its revision. */
-const NEVER_REACHED = 2_000_000_000
+/** Files beside a log, and the clock that dates its events. */
+function folderChecks(settings: Settings, directory: string, now: number, again: string): readonly Check[] {
+  const stored = <Value>(read: (rows: ReturnType<typeof openStoredRows>) => Value): Value => {
+    const rows = openStoredRows(join(directory, 'events.db'))
+    try {
+      return read(rows)
+    } finally {
+      rows.close()
+    }
+  }
+  return [
+    {
+      name: 'keys',
+      check() {
+        requireKeyOfLog(settings, directory)
+        return 'the sealing key that the log was begun under is there'
+      },
+      nextStep: `Copy it from where you keep it: cp sealing.key ${directory}/`,
+    },
+    {
+      name: 'clock',
+      check() {
+        const newestAt = stored((rows) => rows.at(rows.head())?.[6])
+        const behindMs = newestAt === undefined ? 0 : Date.parse(newestAt) - now
+        if (behindMs <= CLOCK_GRACE_MS) return 'not behind the newest event of the log'
+        return { weak: `${Math.ceil(behindMs / 1_000)} s behind the newest event of the log` }
+      },
+      nextStep: 'Set it by NTP: timedatectl set-ntp true',
+    },
+    {
+      name: 'backup',
+      check() {
+        const newest = newestBackup(
+          directory,
+          stored((rows) => rows.find(STORE_IDENTITY_STREAM, 0)?.[5]),
+        )
+        if (newest === undefined) return { weak: 'none of this log is noted here' }
+        const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
+        const found = `the newest is ${hours} hours old and goes to position ${newest.position}`
+        return hours < OLD_BACKUP_HOURS ? found : { weak: found }
+      },
+      nextStep: `Let cron run: signal backup ADDRESS${again}`,
+    },
+    {
+      name: 'checkpoint',
+      check() {
+        const kept = settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')
+        if (existsSync(kept)) return `kept in ${kept}`
+        return { weak: `none in ${kept}: none was signed yet, or it was removed` }
+      },
+      nextStep: 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).',
+    },
+  ]
+}
 
-/** Whether a log is of this market and key, and may be read and appended to. It appends nothing, and closes the log. */
-async function describeLog(store: EventStore, settings: Settings, directory: string): Promise<Found> {
+function describeFolder(directory: string): Found {
+  let existing = resolve(directory)
+  while (!existsSync(existing)) existing = resolve(existing, '..')
+  accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+  const bytes = freeBytes(existing)
+  const found = `${directory} has ${grouped(Math.floor(bytes / 1_000_000))} MB free`
+  if (bytes < LITTLE_SPACE_BYTES) throw new ServiceError('store_full', { message: found })
+  return found
+}
+
+/** Whether the log is of this market and key, and may be read and appended to. It appends nothing. */
+async function describeStore(settings: Settings, directory: string): Promise<Found> {
+  const { EVENTSTORE_URL } = settings
+  if (EVENTSTORE_URL === undefined) {
+    if (!existsSync(join(directory, 'events.db'))) return 'none yet; begun on the first start'
+    requireKeyOfLog(settings, directory)
+  }
+  const store: EventStore =
+    EVENTSTORE_URL === undefined
+      ? await openEmbeddedStore({ directory, now: Date.now })
+      : openEventStoreDbStore({ connectionString: EVENTSTORE_URL })
   try {
     const head = await store.head()
     const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
     if (logId === undefined && head !== START)
       throw new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
     const id = randomUUID()
-    const event = {
-      id,
-      type: 'NeverAppended',
-      schema: 1,
-      data: {},
-      meta: { correlationId: id, actor: 'doctor' },
-    }
-    await store
-      .append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
-      .catch((error: unknown) => {
-        if (!isServiceError(error, 'revision_conflict')) throw error
-      })
+    const meta = { correlationId: id, actor: 'doctor' }
+    const event = { id, type: 'NeverAppended', schema: 1, data: {}, meta }
+    const appending = store.append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
+    await appending.catch((error: unknown) => {
+      if (!isServiceError(error, 'revision_conflict')) throw error
+    })
     return head === START ? 'empty, may be appended to' : `of this market and key, newest position ${head}`
   } finally {
     await store.close()
   }
 }
+
+const describeWholeLog = (file: string): Found =>
+  existsSync(file)
+    ? `${grouped(checkLog(file))} events, each as it was written`
+    : { weak: 'there is no embedded store; the server of the log checks its own files' }
 
 function describeState({ status, components }: ServiceState, begin = ''): Found {
   const problems = components.filter(({ state }) => state !== 'ok')
@@ -327,16 +287,27 @@ function describeState({ status, components }: ServiceState, begin = ''): Found 
   return status === 'ready' ? found : { weak: found }
 }
 
-async function chainIdOf(url: string): Promise<number> {
+async function describeWebhooks(pages: AsyncIterable<unknown>): Promise<Found> {
+  let failing = 0
+  for await (const page of pages)
+    for (const { state, failures_in_a_row: failures } of operatorSubscriptionsSchema.parse(page).webhooks)
+      failing += Number(failures > 0 || state === 'disabled')
+  return failing === 0 ? 'none is failing' : { weak: `${failing} failing` }
+}
+
+async function describeChain(url: string, { X402_NETWORK, X402_ASSET }: Settings): Promise<Found> {
+  const chain = requirePaymentChain(X402_NETWORK, X402_ASSET)
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
   const headers = { 'content-type': 'application/json' }
   const sent = { method: 'POST', headers, body, signal: AbortSignal.timeout(CONNECT_MS) }
-  try {
-    return Number(((await (await fetch(url, sent)).json()) as { readonly result?: unknown }).result)
-  } catch (cause) {
+  const answered = fetch(url, sent).then((answer) => answer.json() as Promise<{ readonly result?: unknown }>)
+  const { result } = await answered.catch((cause: unknown) => {
     const message = `${new URL(url).host}: ${reasonOf(cause)}`
     throw new ServiceError('payments_unavailable', { message, cause })
-  }
+  })
+  const found = `the node is of chain ${Number(result)}`
+  if (Number(result) === chain.id) return found
+  throw new ServiceError('config_invalid', { message: `${found}, and payments are on chain ${chain.id}` })
 }
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */

@@ -6,18 +6,15 @@ import { tierSchema } from '../../../contracts/domain/plans.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
-import { type Command, type CommandInput, defineCommand } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
+import type { FlagDefinition, FlagDefinitions } from '../../runtime/config/read-flags.ts'
+import { type Command, type CommandInput, defineCommand, requireId, switchFlag } from '../kit/command.ts'
 import { cellOf, createAnswerWriter } from '../kit/output.ts'
 import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 
 /** A command that sends requests of the operator to a running service. */
-interface OperatorCommand extends Pick<Command, 'name' | 'summary' | 'notes' | 'examples'> {
-  /** Method and path, with `{id}` for the argument. */
+interface OperatorCommand extends Pick<Command, 'name' | 'summary' | 'notes'> {
+  /** Method and path; `{…}` in the path is the argument, an id. */
   readonly request: string
-  /** Name of the argument, an id. */
-  readonly operand?: string
   /** Fields of the query or the body, by the names of their flags. */
   readonly flags?: FlagDefinitions
   /** Fields that the table of a list shows. */
@@ -30,25 +27,19 @@ interface OperatorCommand extends Pick<Command, 'name' | 'summary' | 'notes' | '
   readonly confirm?: string
 }
 
-const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const ID = '019abcde-7c00-7001-8000-00000000000a'
-const PAYER = '0x1111111111111111111111111111111111111111'
-const TRANSACTION = `0x${'ab'.repeat(32)}`
 const NOTE =
   'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
 
-const account = { schema: z.uuid().toLowerCase(), help: 'Id of an account.', example: ACCOUNT }
-const plan = (schema: z.ZodType) => ({
-  schema,
-  help: 'Plan to begin: starter, pro, or free.',
-  example: 'pro',
-})
-/** A text that says why, and is recorded. */
-const reason = {
-  schema: z.string().trim().min(1).max(120).default('no reason is given'),
-  help: 'Why; the owner is shown it. Default: no reason is given.',
-  example: 'complaints of the receiver',
-}
+const flag = (schema: z.ZodType, help: string, example: string): FlagDefinition => ({ schema, help, example })
+const accountId = z.uuid().toLowerCase()
+const ACCOUNT_HELP = 'Id of an account.'
+const TIER_HELP = 'Plan to begin: starter, pro, or free.'
+const reason = flag(
+  z.string().trim().min(1).max(120).default('no reason is given'),
+  'Why; the owner is shown it. Default: no reason is given.',
+  'complaints of the receiver',
+)
 
 const TABLE: readonly OperatorCommand[] = [
   {
@@ -59,39 +50,34 @@ const TABLE: readonly OperatorCommand[] = [
     ],
     request: 'POST /operator/keys',
     flags: {
-      tier: plan(tierSchema.optional()),
-      email: {
-        schema: z.string().max(LIMITS.emailCharacters).optional(),
-        help: 'Address of the account.',
-        example: 'ada@example.com',
-      },
-      account: { ...account, schema: account.schema.optional() },
-      label: {
-        schema: z.string().max(LIMITS.keyLabelCharacters).default('operator'),
-        help: 'What to call the key. Default: operator.',
-        example: 'my bot',
-      },
+      tier: flag(tierSchema.optional(), TIER_HELP, 'pro'),
+      email: flag(
+        z.string().max(LIMITS.emailCharacters).optional(),
+        'Address of the account.',
+        'ada@example.com',
+      ),
+      account: flag(accountId.optional(), ACCOUNT_HELP, ID),
+      label: flag(
+        z.string().max(LIMITS.keyLabelCharacters).default('operator'),
+        'Name of the key. Default: operator.',
+        'my bot',
+      ),
     },
     remark: 'key {key_id} of account {account_id}, tier {tier}',
     only: 'key',
-    examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
   },
   {
     name: 'keys list',
     summary: 'Writes the keys of an account that apply, without the keys themselves.',
     request: 'GET /operator/keys',
-    flags: { account },
+    flags: { account: flag(accountId, ACCOUNT_HELP, ID) },
     columns: ['key_id', 'hint', 'label', 'created_at'],
-    examples: [`signal keys list --account ${ACCOUNT}`],
   },
   {
     name: 'keys revoke',
-    summary: 'Revokes a key.',
-    notes: ['The id is that of `signal keys list`, not the key.'],
-    operand: 'key_id',
-    request: 'DELETE /operator/keys/{id}',
-    remark: 'key {id} is revoked',
-    examples: [`signal keys revoke ${ID}`],
+    summary: 'Revokes a key, by the id that `signal keys list` shows.',
+    request: 'DELETE /operator/keys/{key_id}',
+    remark: 'key {key_id} is revoked',
   },
   {
     name: 'keys revoke-older',
@@ -99,27 +85,23 @@ const TABLE: readonly OperatorCommand[] = [
     notes: ['This ends what a restore brought back to life. Each line counts what was ended.'],
     request: 'POST /operator/keys/revoke',
     flags: {
-      'issued-before': {
-        schema: exactInstantParameter,
-        help: 'Revokes what was issued before then; ISO 8601.',
-        example: '2026-11-22T12:00:00Z',
-      },
+      'issued-before': flag(
+        exactInstantParameter,
+        'Revokes what was issued before then; ISO 8601.',
+        '2026-11-22T12:00:00Z',
+      ),
     },
-    examples: ['signal keys revoke-older --issued-before 2026-11-22T12:00:00Z'],
   },
   {
     name: 'accounts list',
     summary: 'Writes the accounts that are open.',
     request: 'GET /operator/accounts',
     columns: ['account_id', 'email', 'tier', 'opened_at'],
-    examples: ['signal accounts list'],
   },
   {
     name: 'accounts show',
     summary: 'Shows an account: its address, its plan, its keys and the calls left.',
-    operand: 'account_id',
-    request: 'GET /operator/accounts/{id}',
-    examples: [`signal accounts show ${ACCOUNT}`],
+    request: 'GET /operator/accounts/{account_id}',
   },
   {
     name: 'accounts grant',
@@ -127,71 +109,57 @@ const TABLE: readonly OperatorCommand[] = [
     notes: [
       'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier begins after it. `free` ends all plans.',
     ],
-    operand: 'account_id',
-    request: 'POST /operator/accounts/{id}/grant',
-    flags: { tier: plan(tierSchema) },
-    examples: [`signal accounts grant ${ACCOUNT} --tier pro`],
+    request: 'POST /operator/accounts/{account_id}/grant',
+    flags: { tier: flag(tierSchema, TIER_HELP, 'pro') },
   },
   {
     name: 'accounts erase',
     summary: 'Erases an account: revokes its keys, ends its plans and forgets its e-mail address, for good.',
-    operand: 'account_id',
-    request: 'DELETE /operator/accounts/{id}',
+    request: 'DELETE /operator/accounts/{account_id}',
     confirm: 'Erasing an account cannot be undone.',
-    remark: 'account {id} is erased',
-    examples: [`signal accounts erase ${ACCOUNT} --yes`],
+    remark: 'account {account_id} is erased',
   },
   {
     name: 'webhooks list',
     summary: 'Writes the subscriptions of all accounts, without their addresses.',
     request: 'GET /operator/webhooks',
     columns: ['id', 'account_id', 'origin', 'state', 'state_since'],
-    examples: ['signal webhooks list'],
   },
   {
     name: 'webhooks show',
     summary: 'Shows a subscription: its account, its state and its cursor.',
-    operand: 'subscription_id',
-    request: 'GET /operator/webhooks/{id}',
-    examples: [`signal webhooks show ${ACCOUNT}`],
+    request: 'GET /operator/webhooks/{subscription_id}',
   },
   {
     name: 'webhooks stop',
     summary: 'Stops a subscription. Only `webhooks allow` lifts it, and nothing is lost.',
-    operand: 'subscription_id',
-    request: 'POST /operator/webhooks/{id}/stop',
+    request: 'POST /operator/webhooks/{subscription_id}/stop',
     flags: { reason },
-    examples: [`signal webhooks stop ${ACCOUNT} --reason complaints`],
   },
   {
     name: 'webhooks allow',
     summary: 'Lifts a stop: the subscription is then paused, and its owner may resume it.',
-    operand: 'subscription_id',
-    request: 'POST /operator/webhooks/{id}/allow',
+    request: 'POST /operator/webhooks/{subscription_id}/allow',
     flags: { reason },
-    examples: [`signal webhooks allow ${ACCOUNT} --reason cleared`],
   },
   {
     name: 'payments list',
     summary: 'Writes payments, newest first.',
     request: 'GET /operator/payments',
     flags: {
-      state: {
-        schema: z.enum(PAYMENT_STATES).optional(),
-        help: `Only those in this state: ${PAYMENT_STATES.join(', ')}.`,
-        example: 'uncollectable',
-      },
-      payer: { schema: addressSchema.optional(), help: 'Only those of this address.', example: PAYER },
+      state: flag(
+        z.enum(PAYMENT_STATES).optional(),
+        `Only those in this state: ${PAYMENT_STATES.join(', ')}.`,
+        'uncollectable',
+      ),
+      payer: flag(addressSchema.optional(), 'Only those of this address.', `0x${'11'.repeat(20)}`),
     },
     columns: ['id', 'state', 'product', 'amount_usdc', 'payer', 'claimed_at'],
-    examples: ['signal payments list', 'signal payments list --state uncollectable'],
   },
   {
     name: 'payments show',
     summary: 'Shows a payment: its product, its payer and its state.',
-    operand: 'payment_id',
-    request: 'GET /operator/payments/{id}',
-    examples: [`signal payments show ${ID}`],
+    request: 'GET /operator/payments/{payment_id}',
   },
   {
     name: 'payments refund',
@@ -199,31 +167,20 @@ const TABLE: readonly OperatorCommand[] = [
     notes: [
       'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Sent twice, it is recorded once.',
     ],
-    operand: 'payment_id',
-    request: 'POST /operator/payments/{id}/refund',
+    request: 'POST /operator/payments/{payment_id}/refund',
     flags: {
-      transaction: {
-        schema: bytes32Schema,
-        help: 'Hash of the transaction that sent it back.',
-        example: TRANSACTION,
-      },
-      usdc: {
-        schema: z.string().regex(USDC_TEXT, 'must be an amount with at most six decimals'),
-        help: 'How much was sent back, in USDC.',
-        example: '0.02',
-      },
-      reason: {
-        schema: z.string().trim().min(1).max(200),
-        help: 'Why; it is recorded.',
-        example: 'never paid for 40 calls',
-      },
+      transaction: flag(bytes32Schema, 'Hash of the transaction that sent it back.', `0x${'ab'.repeat(32)}`),
+      usdc: flag(
+        z.string().regex(USDC_TEXT, 'must be an amount with at most six decimals'),
+        'How much was sent back, in USDC.',
+        '0.02',
+      ),
+      reason: flag(z.string().trim().min(1).max(200), 'Why; it is recorded.', 'outage'),
     },
-    examples: [`signal payments refund ${ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
   },
 ]
 
 const FLAGS = { json: switchFlag('Writes JSON on a terminal too, one object a line.'), ...SERVICE_FLAGS }
-
 const objectSchema = z.record(z.string(), z.json())
 
 const askCommand = defineCommand({
@@ -238,7 +195,7 @@ const askCommand = defineCommand({
   ],
   async run(input) {
     const [tool = '', text = ''] = input.operands
-    const request = objectSchema.safeParse(jsonOf(text))
+    const request = jsonSchema.safeParse(text)
     if (!request.success)
       throw new ServiceError('config_invalid', {
         message: `the request is ${JSON.stringify(text)}, which is no JSON object. For example: '{"coin": "BTC"}'`,
@@ -249,38 +206,45 @@ const askCommand = defineCommand({
   },
 })
 
-function jsonOf(text: string): unknown {
+/** A text that holds a JSON object. */
+const jsonSchema = z.preprocess((text) => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(String(text)) as unknown
   } catch {
     return undefined
   }
-}
+}, objectSchema)
 
 export const commands: readonly Command[] = [
   askCommand,
-  ...TABLE.map((row) =>
-    defineCommand({
+  ...TABLE.map((row) => {
+    const own = { ...row.flags, ...(row.confirm !== undefined && { yes: switchFlag('Confirms it.') }) }
+    const operands = /\{(\w+)\}/.exec(row.request)?.slice(1) ?? []
+    const needed = Object.entries(own)
+      .filter(([name, { schema }]) => name === 'yes' || !schema.safeParse(undefined).success)
+      .map(([name, { example }]) => ` --${name} ${example}`.trimEnd())
+    return defineCommand({
       ...row,
       notes: [...(row.notes ?? []), NOTE],
-      operands: row.operand === undefined ? [] : [row.operand],
-      flags: {
-        ...row.flags,
-        ...(row.confirm !== undefined && { yes: switchFlag('Confirms it.') }),
-        ...FLAGS,
-      },
-      run: (input) => runOperatorCommand(row, input),
-    }),
-  ),
+      operands,
+      flags: { ...own, ...FLAGS },
+      examples: [`signal ${row.name}${operands.map(() => ` ${ID}`).join('')}${needed.join('')}`],
+      run: (input) => runOperatorCommand(row, operands[0], input),
+    })
+  }),
 ]
 
-async function runOperatorCommand(row: OperatorCommand, input: CommandInput<typeof FLAGS>): Promise<void> {
+async function runOperatorCommand(
+  row: OperatorCommand,
+  operand: string | undefined,
+  input: CommandInput<typeof FLAGS>,
+): Promise<void> {
   const { flags, stdout, stderr } = input
-  const id = row.operand === undefined ? '' : requireId(row.operand, input.operands[0])
+  const id = operand === undefined ? '' : requireId(operand, input.operands[0])
   if (row.confirm !== undefined && !('yes' in flags && flags.yes === true))
     throw new ServiceError('config_invalid', { message: `${row.confirm} Confirm with --yes` })
   const service = await findService(input)
-  const [method, path = ''] = row.request.replace('{id}', id).split(' ')
+  const [method, path = ''] = row.request.replace(/\{\w+\}/, id).split(' ')
   const fields = fieldsOf(row, flags)
   const writer = createAnswerWriter(stdout, row.columns ?? [], flags.json)
   const remark = (answer: JsonObject): void => {
@@ -289,7 +253,7 @@ async function runOperatorCommand(row: OperatorCommand, input: CommandInput<type
   }
   if (method === 'DELETE') {
     await service.delete(path)
-    remark({ id })
+    remark({ [operand ?? '']: id })
   } else if (method === 'GET' && row.columns !== undefined)
     for await (const page of service.pages(path, fields)) writer.rows(rowsOf(page))
   else if (method === 'GET') writer.one(await service.get(path, fields, objectSchema))
@@ -312,18 +276,9 @@ const rowsOf = (page: unknown): readonly object[] =>
 /** Own flags of a command as fields of the interface. */
 const fieldsOf = ({ flags = {} }: OperatorCommand, given: object): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.keys(flags).flatMap((flag) => {
-      const value = (given as Readonly<Record<string, unknown>>)[flag]
-      const name = flag === 'account' ? 'account_id' : flag.replaceAll('-', '_')
-      return value === undefined ? [] : [[name, cellOf(value)]]
+    Object.keys(flags).flatMap((name) => {
+      const value = (given as Readonly<Record<string, unknown>>)[name]
+      const field = name === 'account' ? 'account_id' : name.replaceAll('-', '_')
+      return value === undefined ? [] : [[field, cellOf(value)]]
     }),
   )
-
-/** An argument that is an id. @throws ServiceError `config_invalid` */
-function requireId(what: string, text: string | undefined): string {
-  const id = z.uuid().safeParse(text?.toLowerCase())
-  if (id.success) return id.data
-  throw new ServiceError('config_invalid', {
-    message: `${what} is ${JSON.stringify(text ?? '')}, which is no UUID. For example: ${ACCOUNT}`,
-  })
-}
