@@ -18,6 +18,8 @@ const SEALING_KEY = Buffer.alloc(32, 5).toString('base64')
 
 let directory: string
 let running: Running[]
+/** `KILLS=100` kills more often. */
+const KILLS = Number(process.env.KILLS ?? 6)
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'main-'))
   running = []
@@ -229,38 +231,42 @@ describe('npm start', () => {
     expect(closes).toEqual([...new Set(closes)].toSorted((a, b) => a - b))
   })
 
-  test('killed again and again under load, records every bar at most once and stays in order', async () => {
-    for (let kill = 0; kill < 6; kill++) {
-      const service = start(['--speed', '3000', '--coins', 'BTC,ETH', '--timeframes', '1m,3m,5m'])
-      await service.untilVerdicts(12 + kill * 9)
-      service.child.kill('SIGKILL')
-      await service.ended
-    }
-    const events = await logOf('simulated')
-    const verdicts = verdictsOf(events)
-    expect(new Set(verdicts.map(seriesAndBar)).size).toBe(verdicts.length)
-    const outcomes = events.filter(({ type }) => type === 'OutcomeLabelled')
-    const known = new Set<unknown>(verdicts.map(({ id }) => id))
-    expect(outcomes.length).toBeGreaterThan(0)
-    expect(new Set(outcomes.map(({ data }) => data.verdictId)).size).toBe(outcomes.length)
-    expect(outcomes.filter(({ data }) => !known.has(data.verdictId))).toEqual([])
-    const byStream = Map.groupBy(events, (event) => event.stream)
-    for (const [stream, own] of byStream) {
-      expect(
-        own.map((event) => event.revision),
-        stream,
-      ).toEqual(own.map((_, index) => index))
-      const closes = verdictsOf(own).map(({ data }) => Number(data.barClose))
-      expect(closes, stream).toEqual(closes.toSorted((a, b) => a - b))
-    }
-    for (const [stream, own] of byStream) {
-      const said = verdictsOf(own).map(({ data: { barClose, regime } }) => ({ barClose, regime }))
-      expect(
-        verdictsOf(own).map(({ data }) => data.previous),
-        stream,
-      ).toEqual([null, ...said.slice(0, -1)].slice(0, said.length))
-    }
-  }, 120_000)
+  test(
+    'killed again and again under load, records every bar at most once and stays in order',
+    async () => {
+      for (let kill = 0; kill < KILLS; kill++) {
+        const service = start(['--speed', '3000', '--coins', 'BTC,ETH', '--timeframes', '1m,3m,5m'])
+        await service.untilVerdicts(12 + (kill % 6) * 9)
+        service.child.kill('SIGKILL')
+        await service.ended
+      }
+      const events = await logOf('simulated')
+      const verdicts = verdictsOf(events)
+      expect(new Set(verdicts.map(seriesAndBar)).size).toBe(verdicts.length)
+      const outcomes = events.filter(({ type }) => type === 'OutcomeLabelled')
+      const known = new Set<unknown>(verdicts.map(({ id }) => id))
+      expect(outcomes.length).toBeGreaterThan(0)
+      expect(new Set(outcomes.map(({ data }) => data.verdictId)).size).toBe(outcomes.length)
+      expect(outcomes.filter(({ data }) => !known.has(data.verdictId))).toEqual([])
+      const byStream = Map.groupBy(events, (event) => event.stream)
+      for (const [stream, own] of byStream) {
+        expect(
+          own.map((event) => event.revision),
+          stream,
+        ).toEqual(own.map((_, index) => index))
+        const closes = verdictsOf(own).map(({ data }) => Number(data.barClose))
+        expect(closes, stream).toEqual(closes.toSorted((a, b) => a - b))
+      }
+      for (const [stream, own] of byStream) {
+        const said = verdictsOf(own).map(({ data: { barClose, regime } }) => ({ barClose, regime }))
+        expect(
+          verdictsOf(own).map(({ data }) => data.previous),
+          stream,
+        ).toEqual([null, ...said.slice(0, -1)].slice(0, said.length))
+      }
+    },
+    KILLS * 20_000,
+  )
 })
 
 describe('a recorded market', () => {

@@ -61,9 +61,15 @@ test('of deliveries those count that came due while nobody had their shard', () 
     verdict(9_000, 'v3'),
   )
   const filter = { events: ['trade_call'] }
-  const subscriptions = [lost, kept].map((id = '') => ({ id, path: `/${id}`, start: 'start', filter }))
-  const came = (id: string | undefined, sequence: number, ms: number) =>
-    ({ path: `/${id}`, sequence, at: AT + ms }) as never
+  const subscriptions = [lost, kept].map((accountId = '') => ({
+    id: `of ${accountId}`,
+    accountId,
+    path: `/${accountId}`,
+    start: 'start',
+    filter,
+  }))
+  const came = (accountId: string | undefined, sequence: number, ms: number) =>
+    ({ path: `/${accountId}`, sequence, at: AT + ms }) as never
   const deliveries = [came(kept, 1, 1_010), came(lost, 1, 7_300), came(lost, 2, 8_100), came(lost, 3, 9_100)]
   const strike = { group: 'dispatcher', how: 'killed', at: AT } as const
   expect(recovered(log, strike, { subscriptions, deliveries })).toEqual({

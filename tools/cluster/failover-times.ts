@@ -52,7 +52,7 @@ export function recovered(
   const work: readonly string[] | undefined = WORK[group]
   if (work === undefined) {
     const shards = before.flatMap((part) => part.shards).length
-    const isLost = (id: string): boolean => lost.has(shardOf(id, shards))
+    const isLost = (accountId: string): boolean => lost.has(shardOf(accountId, shards))
     return { takenMs, ...deliveredLate(log, { from: at, until: at + takenMs }, isLost, records) }
   }
   const next = log.find((event) => work.includes(event.type) && Date.parse(event.at) >= Date.parse(taken.at))
@@ -75,7 +75,7 @@ const isWith = (table: Table, shards: ReadonlySet<number>, not: string): boolean
 function deliveredLate(
   log: readonly ServiceEvent[],
   { from, until }: { readonly from: number; readonly until: number },
-  isOn: (subscriptionId: string) => boolean,
+  isOn: (accountId: string) => boolean,
   { deliveries, subscriptions }: Pick<Records, 'deliveries' | 'subscriptions'>,
 ): Pick<Recovered, 'worksMs' | 'caughtUpMs'> {
   const recordedAt = new Map(
@@ -87,7 +87,7 @@ function deliveredLate(
     if (!arrivedAt.has(key)) arrivedAt.set(key, at)
   }
   const waits = subscriptions
-    .filter(({ id }) => isOn(id))
+    .filter(({ accountId }) => isOn(accountId))
     .flatMap((subscription) =>
       dueOf(log, subscription).flatMap(({ verdictId }, index) => {
         const at = Date.parse(recordedAt.get(verdictId) ?? '')

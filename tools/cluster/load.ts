@@ -181,7 +181,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
     })
     receiver.knows(path, String(made['secret']))
     const { position } = made['cursor'] as { readonly position: string }
-    records.subscriptions.push({ id: String(made['id']), path, start: position, filter })
+    records.subscriptions.push({ id: String(made['id']), accountId: owner.id, path, start: position, filter })
   }
 
   async function plainCalls(accounts: readonly Account[]): Promise<void> {
@@ -273,9 +273,11 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
     return 'nothing'
   }
 
-  const accounts = await Promise.all(['pro', 'pro', 'pro'].map(newAccount))
+  // More than dispatchers, so that each has some of their subscriptions.
+  const accounts = await Promise.all(Array.from({ length: 6 }, () => newAccount('pro')))
   const [owner] = accounts as [Account, ...Account[]]
-  for (let index = 0; index < SUBSCRIPTIONS; index++) await subscribe(owner, index)
+  for (let index = 0; index < SUBSCRIPTIONS; index++)
+    await subscribe(accounts[index % accounts.length] ?? owner, index)
   const { chain } = options
   const loops = [
     plainCalls(accounts),

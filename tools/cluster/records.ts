@@ -31,6 +31,7 @@ export interface DeliverySeen {
 
 export interface SubscriptionMade {
   readonly id: string
+  readonly accountId: string
   readonly path: string
   readonly start: DeliveryCursor['after']
   readonly filter: { readonly events: readonly string[]; readonly timeframes?: readonly string[] }

@@ -84,8 +84,8 @@ function subscriptionsOf(
   return log.flatMap((event) => {
     const path = event.type === 'SubscriptionCreated' ? urls.get(event.data.subscriptionId) : undefined
     if (event.type !== 'SubscriptionCreated' || path === undefined) return []
-    const { subscriptionId: id, startAfter: start, filter } = event.data
-    return [{ id, path, start, filter: { events: filter.events } }]
+    const { subscriptionId: id, accountId, startAfter: start, filter } = event.data
+    return [{ id, accountId, path, start, filter: { events: filter.events } }]
   })
 }
 

@@ -19,7 +19,8 @@ import { openEmbeddedStore } from './embedded-store.ts'
 import { LogReader } from './log-reader.ts'
 import { startWriter } from './writer.ts'
 
-const KILLS = 20
+/** `KILLS=100` kills more often. */
+const KILLS = Number(process.env.KILLS ?? 20)
 
 let directory: string
 beforeEach(() => {
@@ -59,28 +60,32 @@ async function runUntilKilled(run: number, killAfter: number): Promise<string[]>
 }
 
 describe('killed under load', () => {
-  test(`${KILLS} kills: nothing acknowledged is lost, no append is torn, positions stay dense`, async () => {
-    const acknowledged: string[] = []
-    for (let run = 0; run < KILLS; run++) {
-      acknowledged.push(...(await runUntilKilled(run, 40 + ((run * 97) % 400))))
-    }
-    expect(acknowledged.length).toBeGreaterThan(KILLS * 40)
+  test(
+    `${KILLS} kills: nothing acknowledged is lost, no append is torn, positions stay dense`,
+    async () => {
+      const acknowledged: string[] = []
+      for (let run = 0; run < KILLS; run++) {
+        acknowledged.push(...(await runUntilKilled(run, 40 + ((run * 97) % 400))))
+      }
+      expect(acknowledged.length).toBeGreaterThan(KILLS * 40)
 
-    const store = await open()
-    const all = await collect(store.readAll())
-    await store.close()
-    const stored = new Set(all.map((event) => `${event.stream} ${event.revision} ${event.id}`))
-    expect(acknowledged.filter((line) => !stored.has(line))).toEqual([])
-    expect(all.map((event) => event.position)).toEqual(all.map((_, index) => String(index + 1)))
-    for (let index = 0; index < all.length; index += 2) {
-      const [first, second] = [all[index], all[index + 1]]
-      expect([first?.data.half, second?.data.half]).toEqual(['first', 'second'])
-      expect([second?.stream, second?.revision]).toEqual([first?.stream, (first?.revision ?? 0) + 1])
-    }
-    const db = new DatabaseSync(join(directory, 'events.db'))
-    expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
-    db.close()
-  }, 180_000)
+      const store = await open()
+      const all = await collect(store.readAll())
+      await store.close()
+      const stored = new Set(all.map((event) => `${event.stream} ${event.revision} ${event.id}`))
+      expect(acknowledged.filter((line) => !stored.has(line))).toEqual([])
+      expect(all.map((event) => event.position)).toEqual(all.map((_, index) => String(index + 1)))
+      for (let index = 0; index < all.length; index += 2) {
+        const [first, second] = [all[index], all[index + 1]]
+        expect([first?.data.half, second?.data.half]).toEqual(['first', 'second'])
+        expect([second?.stream, second?.revision]).toEqual([first?.stream, (first?.revision ?? 0) + 1])
+      }
+      const db = new DatabaseSync(join(directory, 'events.db'))
+      expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+      db.close()
+    },
+    KILLS * 9_000,
+  )
 })
 
 describe('a second writer', () => {

@@ -47,6 +47,21 @@ describe('a free account is sent 110 a minute and 2,900 a day beside its tests, 
   })
 })
 
+test('a free account is sent 110 a minute by two processes together', async () => {
+  await world.verdicts(200)
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  for (const name of names) await world.subscribe(name, { startAfter: START })
+  const directory = createLogDirectory(world.store, 'free')
+  const running = [
+    await world.start({ directory, shares: true }),
+    await world.start({ directory, shares: true }),
+  ]
+  await world.time.pass(5 * MINUTE_MS, 500)
+  const shards = running.map(({ dispatcher }) => dispatcher.health().shards.length)
+  expect(Math.min(...shards)).toBeGreaterThan(0)
+  expect(most().minute).toBe(110)
+})
+
 test('free accounts share the minute of a host in turns, and one that comes later has its turn', async () => {
   await world.verdicts(400)
   const url = (name: string) => ({

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, unreachable, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
@@ -201,7 +202,7 @@ describe('a clock', () => {
 describe('several processes', () => {
   test('share the endpoints; what one leaves another takes over, and nobody sends what was recorded', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `e${index}`)
-    for (const name of names) await world.subscribe(name)
+    for (const name of names) await world.subscribe(name, { accountId: anId(`owner ${name}`) })
     const one = await world.start({ shares: true })
     const two = await world.start({ relays: false, shares: true })
     await world.time.pass(10_000)
@@ -224,7 +225,7 @@ describe('several processes', () => {
       await thaw()
     }
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
-      await world.subscribe(name)
+      await world.subscribe(name, { accountId: anId(`owner ${name}`) })
       world.endpoint(name, async () => {
         await thaw()
         return answered(200)

@@ -84,12 +84,13 @@ const NOT_BEGUN: DispatcherHealth = {
 }
 
 /**
- * Which shard a subscription belongs to: the same in every process and release, since several share the shards.
+ * The shard of an account, with all its subscriptions: one process counts all that the account sends. The same in
+ * every process and release.
  *
  * @example shardOf('019abcde-7c00-7001-8000-00000000000a', 16) // 0 to 15
  */
-export const shardOf = (subscriptionId: string, shards: number): number =>
-  createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % shards
+export const shardOf = (accountId: string, shards: number): number =>
+  createHash('sha256').update(accountId).digest().readUInt32BE(0) % shards
 
 /** A dispatcher at work: the feed, the endpoints of its shards, and their clock. */
 class DispatcherWork {
@@ -125,6 +126,8 @@ class DispatcherWork {
     const share = (): number => Math.max(1, leases.held().length) / shards
     this.#context = {
       ...options,
+      // A page whose reading ended with the dispatcher did not fail.
+      report: (error) => error !== signal.reason && options.report(error),
       elapsed,
       feed: this.#feed,
       slots: this.#slots,
@@ -226,8 +229,8 @@ class DispatcherWork {
 
   /** Opens the endpoint of a subscription whose shard is held; its logs are read first. */
   #open(subscription: Subscription): void {
-    const { subscriptionId } = subscription
-    const held = this.#shards.get(shardOf(subscriptionId, this.#options.shards))
+    const { subscriptionId, accountId } = subscription
+    const held = this.#shards.get(shardOf(accountId, this.#options.shards))
     if (held === undefined || this.#endpoints.has(subscriptionId)) return
     const { shard, token, cutOff } = held
     const endpoint = new Endpoint(subscription, { shard, token, cutOff: cutOff.signal }, this.#context)
