@@ -232,7 +232,7 @@ describe('the package for Python', () => {
       const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
       const name = `signal_service_client-${version}`
       expect(readdirSync(folder)).toContain(`${name}-py3-none-any.whl`)
-      const inside = ['__init__.py', 'py.typed']
+      const inside = ['__init__.py', 'answers.py', 'py.typed']
       expect(readdirSync(join(site(), 'signal_client'))).toEqual(expect.arrayContaining(inside))
       const metadata = readFileSync(join(site(), `${name}.dist-info/METADATA`), 'utf8')
       expect(metadata.replaceAll(/[()]/g, '').match(/^Requires-Dist: .*$/gm)).toEqual([

@@ -63,7 +63,7 @@ test('a webhook whose answer was lost is found; one is made, changed, tested, ro
       throw new TypeError('fetch failed')
     },
   })
-  const wanted = { events: ['trade_call'], url: hook, min_strength: 100 } as const
+  const wanted = { events: ['trade_call' as const], url: hook, min_strength: 100 }
   await expect(signals.createWebhook(wanted)).rejects.toMatchObject({ code: 'given_up' })
   const lost = (await signals.listWebhooks()).webhooks
   expect(lost).toHaveLength(1)

@@ -17,6 +17,7 @@ import { type RunningService, startService } from '../../services/composition/st
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
+import { pythonTypes, typeScriptTypes } from '../../tools/client-types.ts'
 import { commandsPage } from '../../tools/commands-page.ts'
 import { referencePages } from '../../tools/reference-pages.ts'
 import { wrapMarkdown } from '../../tools/wrap-markdown.ts'
@@ -47,6 +48,11 @@ describe('generated pages', () => {
   }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
     expect(readFileSync(join(DOCS, name), 'utf8')).toBe(wrapMarkdown(text))
+  })
+  test('types of the clients are what it writes', async () => {
+    const written = (name: string): string => readFileSync(join(ROOT, 'clients', name), 'utf8')
+    expect(written('typescript/src/types.ts')).toBe(await typeScriptTypes())
+    expect(written('python/signal_client/answers.py')).toBe(pythonTypes())
   })
 })
 

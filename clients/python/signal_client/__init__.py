@@ -20,7 +20,28 @@ import urllib.request
 import uuid
 import zlib
 from datetime import datetime
-from typing import Any, Dict, Iterator, List, Optional, TypedDict
+from typing import Any, Dict, Iterator
+
+from .answers import (
+    Bars,
+    Chat,
+    CreateWebhook,
+    FundingScan,
+    KnowledgeSearch,
+    ListWebhookDeliveries,
+    ListWebhooks,
+    MarketRegime,
+    Payment,
+    RecoverWebhook,
+    RegimeShifts,
+    RotateWebhookSecret,
+    TestWebhook,
+    TrackRecord,
+    TradeCall,
+    TradeScan,
+    Verdict,
+    WebhookSubscription,
+)
 
 PASSING = {
     "engine_unavailable",
@@ -85,262 +106,6 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class ExpectedRange(TypedDict):
-    """Quantiles of the return of a verdict's window, as fractions: how far, not which way."""
-
-    p10: float
-    p25: float
-    p50: float
-    p75: float
-    p90: float
-
-
-class Factor(TypedDict):
-    """A measured value, and its exact share of the log-odds."""
-
-    name: str
-    value: Optional[float]
-    contribution: float
-    status: str
-
-
-class _Forecast(TypedDict):
-    expected_range: Optional[ExpectedRange]
-    expected_volatility: Optional[float]
-
-
-class _Spoken(_Forecast):
-    call: str
-    confidence: int
-    strength: int
-    regime: str
-    coin: str
-    price: float
-    bar_close: str
-    valid_until: str
-    verdict_id: str
-
-
-class _Judged(_Spoken):
-    timeframe: str
-    exchange: str
-    probability: float
-    barrier: float
-    model_version: str
-    factors: List[Factor]
-    reasoning: str
-
-
-class _Confirmed(TypedDict, total=False):
-    unconfirmed: bool
-
-
-class TradeCall(_Judged, _Confirmed):
-    """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
-
-    verify_url: str
-    data_age_ms: int
-    _service: dict
-
-
-class _Measured(TypedDict, total=False):
-    percentile_bars: int
-    direction: str
-    liveliness: Optional[float]
-
-
-class MarketRegime(_Measured):
-    """Answer of get_market_regime. What is measured beside the verdict is missing while no engine runs."""
-
-    call: str
-    confidence: int
-    regime: str
-    regime_since: str
-    regime_strength: int
-    volatility_percentile: float
-    metrics: Dict[str, Optional[float]]
-    coin: str
-    timeframe: str
-    exchange: str
-    bar_close: str
-    verdict_id: str
-    verify_url: str
-    data_age_ms: int
-    _service: dict
-
-
-class ScanRow(_Spoken):
-    """A call in an answer of scan_trade_calls."""
-
-    rank: int
-    change_24h: Optional[float]
-    quote_volume_24h: float
-    lens_value: Optional[float]
-    verify_url: str
-
-
-class TradeScan(TypedDict):
-    """Answer of scan_trade_calls."""
-
-    exchange: str
-    timeframe: str
-    completed_at: str
-    universe_ranked_at: str
-    calls: List[ScanRow]
-    scanned: int
-    holds: int
-    errors: List[Dict[str, str]]
-    lens_note: Optional[str]
-    note: Optional[str]
-    _service: dict
-
-
-class FundingScan(TypedDict):
-    """Answer of scan_funding_arb."""
-
-    completed_at: str
-    holding_hours: int
-    fees_bps: float
-    opportunities: List[dict]
-    pairs_compared: int
-    pairs_too_short: int
-    pairs_unconfirmed: int
-    markets_stale: int
-    venues: List[str]
-    note: Optional[str]
-    _service: dict
-
-
-class Verdict(_Judged):
-    """A recorded verdict, as replay() and follow() yield it. `cursor` is where to go on behind it."""
-
-    cursor: str
-    recorded_at: str
-    regime_since: str
-    regime_strength: int
-    volatility_percentile: float
-    anchor_bar: str
-    inputs_hash: str
-    shifted_from: str
-    bars_missed: int
-    recorded_as: str
-    visible_at: str
-    decided_at: Optional[str]
-    race: Optional[str]
-    entry_price: Optional[float]
-    exit_price: Optional[float]
-    close_price: Optional[float]
-    exit_at: Optional[str]
-    net_bps: Optional[float]
-
-
-class Payment(TypedDict):
-    """State of a payment."""
-
-    id: str
-    state: str
-    rail: str
-    product: str
-    payer: str
-    amount_usdc: str
-    refunded_usdc: str
-    is_served_first: bool
-    transaction: Optional[str]
-    block: Optional[int]
-    reason: Optional[str]
-    claimed_at: str
-    changed_at: str
-    valid_until: str
-    next_step: str
-
-
-class KnowledgeSearch(TypedDict):
-    """Answer of search_knowledge: sections of the documentation, the best first."""
-
-    query: str
-    total: int
-    results: List[dict]
-
-
-class Chat(TypedDict):
-    """Answer of chat_knowledge; `[1]` in it refers to the first citation."""
-
-    question: str
-    answer: str
-    citations: List[Dict[str, str]]
-    model: str
-    note: Optional[str]
-    quota: dict
-
-
-class RegimeShifts(TypedDict):
-    """Answer of get_regime_shifts, newest first; `next` is the `after` of older ones."""
-
-    notice: str
-    as_of: str
-    rows: List[dict]
-    next: Optional[str]
-
-
-class WebhookSubscription(TypedDict):
-    """A subscription as its owner sees it."""
-
-    id: str
-    url: str
-    events: List[str]
-    timeframes: Optional[List[str]]
-    assets: Optional[List[str]]
-    exchanges: Optional[List[str]]
-    min_confidence: int
-    min_strength: int
-    only_changes: bool
-    timeframe: Optional[str]
-    exchange: Optional[str]
-    top_n: Optional[int]
-    cadence: Optional[str]
-    max_per_second: Optional[int]
-    in_order: bool
-    state: str
-    reason: Optional[str]
-    state_since: str
-    created_at: str
-    cursor: dict
-    last_attempt_at: Optional[str]
-    last_success_at: Optional[str]
-    failures_in_a_row: int
-    failing_since: Optional[str]
-    retries_open: int
-    next_attempt_at: Optional[str]
-    counts: Dict[str, int]
-    secrets_signing: int
-    warnings: List[str]
-
-
-class NewWebhook(WebhookSubscription):
-    """Answer of create_webhook. The secret that signs deliveries is shown this once."""
-
-    secret: str
-
-
-# Candles of a series, times in Unix milliseconds; `next` is the `start` of the next page.
-Bars = TypedDict(
-    "Bars",
-    {
-        "exchange": str,
-        "coin": str,
-        "timeframe": str,
-        "market": str,
-        "source": str,
-        "from": int,
-        "to": int,
-        "bars": List[Dict[str, float]],
-        "gaps": List[Dict[str, int]],
-        "funding": List[Dict[str, float]],
-        "next": Optional[int],
-    },
-)
-
-
 class SignalClient:
     """A client of one service. `on_retry(reason, seconds)` is told of failures behind which the same is tried again."""
 
@@ -381,11 +146,11 @@ class SignalClient:
         """When the regime of a coin shifted: timeframe, exchange, limit, after."""
         return self.call("get_regime_shifts", coin=coin, **request)
 
-    def create_webhook(self, events, **request) -> NewWebhook:
+    def create_webhook(self, events, **request) -> CreateWebhook:
         """Subscribes `url` to signals: timeframes, assets, exchanges, min_strength, only_changes and so on."""
         return self.call("create_webhook", events=events, **request)
 
-    def list_webhooks(self, **request) -> Dict[str, Any]:
+    def list_webhooks(self, **request) -> ListWebhooks:
         """The subscriptions of the account: status, after, limit."""
         return self.call("list_webhooks", **request)
 
@@ -405,19 +170,19 @@ class SignalClient:
         """Goes on where it stopped (`cursor`), from `now`, or with `start="since"` after the instant `since`."""
         return self.call("resume_webhook", id=id, **{"from": start}, **request)
 
-    def rotate_webhook_secret(self, id, **request) -> Dict[str, str]:
+    def rotate_webhook_secret(self, id, **request) -> RotateWebhookSecret:
         """A new signing secret, shown this once: overlap_hours."""
         return self.call("rotate_webhook_secret", id=id, **request)
 
-    def test_webhook(self, id, **request) -> Dict[str, Any]:
+    def test_webhook(self, id, **request) -> TestWebhook:
         """Sends a sample now (event), and says what the endpoint answered."""
         return self.call("test_webhook", id=id, **request)
 
-    def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
+    def list_webhook_deliveries(self, id, **request) -> ListWebhookDeliveries:
         """Attempts, newest first: after, limit, result."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
-    def recover_webhook(self, id, since) -> Dict[str, Any]:
+    def recover_webhook(self, id, since) -> RecoverWebhook:
         """Tries again what a webhook gave up since an instant."""
         return self.call("recover_webhook", id=id, since=since)
 
@@ -430,7 +195,7 @@ class SignalClient:
         query = {"exchange": exchange, "coin": coin, "timeframe": timeframe, "start": start, "end": end}
         return self._route("GET /api/bars", query)
 
-    def track_record(self, **query) -> Dict[str, Any]:
+    def track_record(self, **query) -> TrackRecord:
         """How calls came out, beside chance: exchange, coin, timeframe, model_version, group_by, after, limit."""
         return self._route("GET /api/track-record", query)
 

@@ -1,7 +1,6 @@
 import { type PayerAccount, type PaymentRequired, type SignedPayment, signPayment } from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
 import { ROUTES, type RouteAnswer, type RouteName, type RouteRequest, routed, segmentOf } from './routes.ts'
-import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 import {
   jsonOf,
   lost,
@@ -13,7 +12,8 @@ import {
   type TransportOptions,
   waitOf,
 } from './transport.ts'
-import { follow, replay } from './verdicts.ts'
+import type { Payment, Tools, Verdict } from './types.ts'
+import { follow, replay, type VerdictFilter } from './verdicts.ts'
 
 export interface SignalClientOptions extends TransportOptions {
   /** Pays for calls that nothing else pays for; an account of viem. */

@@ -1,5 +1,4 @@
 export { createSignalClient, type SignalClient, type SignalClientOptions } from './client.ts'
-export type * from './free-tools.ts'
 export {
   type Offer,
   type PayerAccount,
@@ -10,5 +9,6 @@ export {
 export { checkProof, type Proven } from './proofs.ts'
 export { SignalRefusal } from './refusal.ts'
 export { ROUTES } from './routes.ts'
-export type * from './tools.ts'
+export type * from './types.ts'
+export type { VerdictFilter } from './verdicts.ts'
 export { type VerifyWebhookOptions, verifyWebhook, type Webhook } from './webhooks.ts'

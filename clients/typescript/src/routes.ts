@@ -1,4 +1,4 @@
-import type { Bars, RegimeShifts, TrackRecord, WebhookSubscription } from './free-tools.ts'
+import type { Bars, RegimeShifts, TrackRecord, WebhookSubscription } from './types.ts'
 
 /** Routes beside the tools, by the name of their method. What a path names with a colon is a field of the request. */
 export const ROUTES = {

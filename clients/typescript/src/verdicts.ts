@@ -1,7 +1,25 @@
 import { linesOf } from './read-text.ts'
 import { SignalRefusal } from './refusal.ts'
-import type { Verdict, VerdictFilter } from './tools.ts'
 import { givenUp, reasonOf, type Transport, withQuery } from './transport.ts'
+import type { Verdict } from './types.ts'
+
+/** Which recorded verdicts are wanted; several values of one field are separated by commas. */
+export interface VerdictFilter {
+  readonly exchange?: string
+  readonly coin?: string
+  readonly timeframe?: string
+  readonly call?: string
+  /** Bars that close at this instant or later, ISO 8601. */
+  readonly from?: string
+  /** Bars that close before this instant. */
+  readonly to?: string
+  /** The cursor of a row: verdicts after it. */
+  readonly after?: string
+  /** The log as it was: an instant or a position; what was recorded later is left out of a replay. */
+  readonly as_of?: string
+  /** Rows of a replay at most. */
+  readonly limit?: number
+}
 
 /** A long page costs its reader nothing: rows are taken as they come, and a page that is cut off goes on at its cursor. */
 const PAGE_ROWS = 50_000
