@@ -8,6 +8,8 @@ const SOURCES = /^(?!.*\/fixtures\/).*\.(?:ts|mjs|js)$/
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
 const FOR_TESTS = /\.(?:test|fixture|contract|bench)\.ts$|\/(?:testing|test-servers|fixtures)\//
 const TESTS = /^(?:services|projections|contracts|testing)\/.*\.ts$|^(?:bench|tools)\/.*\.test\.ts$/
+/** Written by `npm run docs`. */
+const GENERATED = 'clients/typescript/src/types.ts'
 const BESIDE = /^(?:bench|tools|clients)\/.*(?<!\.test)\.ts$|^clients\/.*\.test\.ts$/
 const PAGES = /^(?:docs\/.*|[^/]+)\.md$/
 const DOCS = /^(?:docs\/(?!decisions\/).*|[^/]+)\.md$/
@@ -48,7 +50,8 @@ export interface Measures {
 
 /** Counts what there is to read, from the files that git tracks. */
 export function measure(): Measures {
-  const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  const all = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  const files = all.filter((file) => file !== GENERATED)
   const isProduct = (file: string): boolean => PRODUCT.test(file) && !FOR_TESTS.test(file)
   const product = new Map<string, number>()
   let [commentsOpeningWithAClause, assertions, privateWords, longSentences, longLines] = [0, 0, 0, 0, 0]
