@@ -29,6 +29,9 @@ export function createWakeSignal() {
   }
 }
 
+/** A reason that is there already costs nothing at each wake. */
+const WOKEN = new Error('woken')
+
 /** Waits as `wake.wait` does, but for so many milliseconds at most. */
 export async function waitAtMost(
   milliseconds: number,
@@ -44,7 +47,7 @@ export async function waitAtMost(
 ): Promise<void> {
   if (wake.count > seen || signal.aborted) return
   const over = new AbortController()
-  const end = (): void => over.abort()
+  const end = (): void => over.abort(WOKEN)
   signal.addEventListener('abort', end, { once: true })
   void wake.wait(seen, over.signal).then(end)
   await sleep(milliseconds, over.signal)

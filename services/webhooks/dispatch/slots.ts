@@ -22,12 +22,13 @@ export interface Slot {
 
 /** Slots that some endpoints share. */
 interface Group {
-  readonly name: string
   readonly most: number
   used: number
   /** In the order in which they came. */
   readonly waiting: Set<SlotUser>
 }
+
+const newGroup = (most: number): Group => ({ most, used: 0, waiting: new Set() })
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNRECORDED = 1_024
@@ -39,21 +40,26 @@ const MOST_UNRECORDED = 1_024
  * @example const slot = slots.take(endpoint); if (slot === undefined) return // endpoint.pump() is called later
  */
 export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
-  const groups = new Map<string, Group>()
+  const [all, slow, unrecorded] = [most, most / 2, MOST_UNRECORDED].map(newGroup) as [Group, Group, Group]
+  const owners = new Map<string, Group>()
+  const hosts = new Map<string, Group>()
   const perHost = Math.min(most / 4, LIMITS.webhookConnectionsPerOrigin)
 
-  function groupOf(name: string, share: number): Group {
-    const known = groups.get(name)
-    if (known !== undefined) return known
-    const group = { name, most: share, used: 0, waiting: new Set<SlotUser>() }
-    groups.set(name, group)
+  function groupOf(groups: Map<string, Group>, name: string, share: number): Group {
+    let group = groups.get(name)
+    if (group === undefined) groups.set(name, (group = newGroup(share)))
     return group
+  }
+
+  function forget(groups: Map<string, Group>, name: string | undefined): void {
+    const group = name === undefined ? undefined : groups.get(name)
+    if (name !== undefined && group?.used === 0 && group.waiting.size === 0) groups.delete(name)
   }
 
   function leave(left: readonly Group[]): void {
     for (const group of left) {
       group.used -= 1
-      assert(group.used >= 0, 'a slot is given back once', group.name)
+      assert(group.used >= 0, 'a slot is given back once', group.used)
     }
     for (const group of left) {
       for (const user of group.waiting) {
@@ -61,17 +67,16 @@ export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
         group.waiting.delete(user)
         user.pump()
       }
-      if (group.used === 0 && group.waiting.size === 0) groups.delete(group.name)
     }
   }
 
   return {
     /** Takes a slot; undefined where there is none: then the endpoint waits. */
     take(user: SlotUser): Slot | undefined {
-      const sending = [groupOf('all', most), groupOf(`owner ${user.owner}`, most / 4)]
-      if (user.host !== undefined) sending.push(groupOf(`host ${user.host}`, perHost))
-      if (user.isSlow) sending.push(groupOf('slow', most / 2))
-      const unrecorded = groupOf('unrecorded', MOST_UNRECORDED)
+      const { owner, host } = user
+      const sending = [all, groupOf(owners, owner, most / 4)]
+      if (host !== undefined) sending.push(groupOf(hosts, host, perHost))
+      if (user.isSlow) sending.push(slow)
       const full = [...sending, unrecorded].find((group) => group.used >= group.most)
       if (full !== undefined) {
         full.waiting.add(user)
@@ -79,13 +84,15 @@ export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
       }
       for (const group of [...sending, unrecorded]) {
         group.used += 1
-        assert(group.used <= group.most, 'a group has its share', group.name)
+        assert(group.used <= group.most, 'a group has its share', group.used)
       }
       let isSent = false
       const sent = (): void => {
         if (isSent) return
         isSent = true
         leave(sending)
+        forget(owners, owner)
+        forget(hosts, host)
       }
       return {
         sent,
@@ -97,11 +104,12 @@ export function createSlots(most: number = LIMITS.webhookAttemptsAtOnce) {
     },
     /** Forgets one that waits. */
     drop(user: SlotUser): void {
-      for (const { waiting } of groups.values()) waiting.delete(user)
+      for (const { waiting } of [all, slow, unrecorded, ...owners.values(), ...hosts.values()])
+        waiting.delete(user)
     },
     /** Attempts that are being sent or recorded. */
     get underWay(): number {
-      return groups.get('unrecorded')?.used ?? 0
+      return unrecorded.used
     },
   }
 }
