@@ -423,11 +423,11 @@ describe('what keeps it from running is one message with an exit code', () => {
   })
 
   test.each([
-    ['bus', { NATS_URL: 'nats://me:hunter2@127.0.0.1:1' }],
-    ['cache', { REDIS_URL: 'redis://me:hunter2@127.0.0.1:1' }],
-  ])('a %s that is not there, without its password', async (name, environment) => {
+    ['NATS', { NATS_URL: 'nats://me:hunter2@127.0.0.1:1' }],
+    ['Redis', { REDIS_URL: 'redis://me:hunter2@127.0.0.1:1' }],
+  ])('%s that is not there, without its password', async (name, environment) => {
     const { code, message } = await refusal([], environment)
-    expect([code, message]).toEqual([9, expect.stringContaining(`${name}_unavailable`)])
+    expect([code, message]).toEqual([9, expect.stringContaining(`dependency_unavailable: no connection to ${name}`)])
     expect(message).not.toContain('hunter2')
   })
 })

@@ -9,8 +9,8 @@ import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
-/** Long enough for an answer over loopback, short enough to wait out where there is none. */
-const SHORT_TIMEOUT_MS = 250
+/** Long enough for an answer over loopback on a busy machine, short enough to wait out where there is none. */
+const SHORT_TIMEOUT_MS = 1_000
 
 const refusal = async (work: Promise<unknown>): Promise<ServiceError> => {
   const error = await work.then(
