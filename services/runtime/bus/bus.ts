@@ -42,9 +42,3 @@ export interface Bus {
   /** Ends listening and serving, lets answers under way finish, then refuses everything. Safe to call twice. */
   close(): Promise<void>
 }
-
-/** The part of an adapter that carries requests. */
-export interface BusRequests extends Pick<Bus, 'request' | 'serve'> {
-  /** Resolves when no answer is under way. */
-  finish(): Promise<void>
-}

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { answerRequests, readReply } from './request-answering.ts'
+import { answerRequests, checkSubject, readReply } from './bus-messages.ts'
 
 const report = (): void => undefined
 
@@ -33,4 +33,17 @@ describe('answering requests', () => {
     expect(() => readReply('odd', text)).toThrow(ServiceError)
     expect(() => readReply('odd', text)).toThrow('the reply from odd cannot be read')
   })
+})
+
+describe('a subject', () => {
+  it.each(['signals', 'engine.tool', 'webhooks.refresh.15', 'a.b-c.D_1'])('may be %s', (subject) => {
+    expect(() => checkSubject(subject)).not.toThrow()
+  })
+
+  it.each(['', 'a.', '.a', 'a..b', 'a b', 'a.*', 'a.>', 'ü', `a${'.a'.repeat(16)}`])(
+    'is not %j',
+    (subject) => {
+      expect(() => checkSubject(subject)).toThrow('is not 1 to 16 tokens')
+    },
+  )
 })
