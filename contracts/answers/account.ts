@@ -61,10 +61,7 @@ export const codeSentAnswerSchema = z.object({
 })
 
 /** The answer of `GET /api/keys`. */
-export const keysAnswerSchema = z.object({
-  keys: z.array(keyRowSchema).describe('Keys that apply, oldest first'),
-  next: nextSchema,
-})
+export const keysAnswerSchema = z.object({ keys: z.array(keyRowSchema).describe('Oldest first') })
 
 /** Counts of one page of accounts: what was issued before an instant, and has ended. */
 export const endedAnswerSchema = z.object({
@@ -92,7 +89,7 @@ export const usageAnswerSchema = z.object({
   tier: tierSchema,
   window: z
     .object({ id: z.string(), from: instant, to: instant })
-    .describe('What calls are counted over: a calendar month, or the period of the plan'),
+    .describe('A calendar month, or the period of the plan'),
   quota: quotaBlockSchema.describe('Calls used and left, as of now'),
   days: z
     .array(z.object({ day: z.iso.date(), calls: count, tools: z.record(z.string(), count) }))

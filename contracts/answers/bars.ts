@@ -1,22 +1,20 @@
 import { z } from 'zod'
 import { candleSchema, fundingRateSchema } from '../domain/candle.ts'
 import { seriesSchema } from '../domain/series.ts'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { timeMs } from '../infra/field-schemas.ts'
 import { nextSchema } from './parameters.ts'
 
 /** The answer of `GET /api/bars`. Times are Unix milliseconds, as what is computed from them is exact. */
 export const barsAnswerSchema = seriesSchema.extend({
-  market: z
-    .enum(MARKET_KINDS)
-    .describe('simulated: its prices are made up; recorded: replayed from files; live'),
+  market: marketKindSchema,
   source: z.string().describe('Where the bars come from'),
   from: timeMs.describe('First open that was asked for'),
   to: timeMs.describe('Bars open before this instant'),
   bars: z.array(candleSchema).describe('Closed bars in the order of their open time'),
   gaps: z
     .array(z.object({ from: timeMs, to: timeMs }))
-    .describe('Stretches without bars: open of the first missing one, and of the first that is there again'),
+    .describe('Open of the first missing bar, and of the next that is there'),
   funding: z.array(fundingRateSchema).describe('Settlements in the same time, oldest first'),
   next: nextSchema,
 })

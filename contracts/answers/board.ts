@@ -4,7 +4,7 @@ import { type Outcome, RACE_OUTCOMES } from '../domain/outcome.ts'
 import { coinSchema, exchangeSchema } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { callSchema, forecastFields, regimeSchema, type Verdict } from '../domain/verdict.ts'
-import { MARKET_KINDS, type MarketKind } from '../events/event-catalogue.ts'
+import { type MarketKind, marketKindSchema } from '../events/event-catalogue.ts'
 import { count, instantUtc as instant } from '../infra/field-schemas.ts'
 import { nextSchema } from './parameters.ts'
 
@@ -77,7 +77,7 @@ export const boardRowSchema = z.object({
 export type BoardRow = z.infer<typeof boardRowSchema>
 
 export const boardAnswerSchema = z.object({
-  market: z.enum(MARKET_KINDS),
+  market: marketKindSchema,
   market_time: instant.describe('The present instant of this market'),
   series: count.describe('All series, filtered or not'),
   exchanges: z.array(exchangeSchema).describe('Of all of them'),

@@ -4,7 +4,7 @@ import { type Outcome, RACE_OUTCOMES } from '../domain/outcome.ts'
 import { coinSchema, exchangeSchema, seriesSchema } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { regimeSchema } from '../domain/verdict.ts'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { count, instantUtc as instant, numberOrNull } from '../infra/field-schemas.ts'
 import { RESULTS, resultOf } from './board.ts'
 import { cursorSchema, nextSchema } from './parameters.ts'
@@ -60,22 +60,16 @@ export const historyRowSchema = verdictRowSchema.omit({ cursor: true }).extend({
 export type HistoryRow = z.infer<typeof historyRowSchema>
 
 export const seriesHistorySchema = z.object({
-  market: z.enum(MARKET_KINDS),
+  market: marketKindSchema,
   market_time: instant.describe('The present instant of this market'),
   series: seriesSchema,
   newest_regime: z
     .object({ regime: regimeSchema, since: instant, bar_close: instant })
     .nullable()
-    .describe(
-      'Of the newest verdict, also where that is not shown; null on pages after the first, and before a verdict',
-    ),
+    .describe('Of the newest verdict, shown or not; null on later pages'),
   rows: z.array(historyRowSchema).describe('Newest first'),
-  withheld: count.describe(
-    'Verdicts of this stretch that are not shown, as their window is open on a live market',
-  ),
-  next: cursorSchema
-    .nullable()
-    .describe('Give it as `after` for older rows; null at the beginning of the log'),
+  withheld: count.describe('Verdicts not shown: their window is open'),
+  next: cursorSchema.nullable().describe('Give it as `after` for older rows; null at the end'),
 })
 
 export type SeriesHistory = z.infer<typeof seriesHistorySchema>

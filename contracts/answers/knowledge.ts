@@ -9,9 +9,7 @@ export const CHATS_PER_WINDOW: Readonly<Record<Tier, number>> = { free: 10, star
 export const EXTRACTIVE_MODEL = 'extractive'
 
 const passageFields = {
-  id: z
-    .string()
-    .describe('Page and section, as in quotas#how-many-calls-are-there; the same as long as both exist'),
+  id: z.string().describe('Page and section, as in quotas#how-many-calls-are-there'),
   title: z.string().describe('The page and the heading of the section'),
   url: z.string().describe('Where the section can be read'),
   excerpt: z.string().describe('The part of the section that fits best, as plain text'),
@@ -22,9 +20,7 @@ export const searchAnswerSchema = z.object({
   query: z.string().describe('What was searched for, without blanks around it'),
   total: z.int().nonnegative().describe('Sections that match, of which the best are in `results`'),
   results: z
-    .array(
-      z.object({ ...passageFields, score: z.number().describe('Higher is better; within one answer only') }),
-    )
+    .array(z.object({ ...passageFields, score: z.number().describe('Higher is better') }))
     .describe('Sections of the documentation, the best first'),
 })
 
@@ -45,9 +41,7 @@ export type ChatQuota = z.infer<typeof chatQuotaSchema>
 export const chatAnswerSchema = z.object({
   question: z.string().describe('The question, without blanks around it'),
   answer: z.string().describe('Plain text; `[1]` refers to the first citation'),
-  citations: z
-    .array(citationSchema)
-    .describe('The sections that the answer is taken from; none where the documentation does not say'),
+  citations: z.array(citationSchema).describe('The sections that the answer is taken from'),
   model: z.string().describe('The model that answered; `extractive` steps in where another could not'),
   note: textOrNull.describe('Why another model than the one asked for answered; else null'),
   quota: chatQuotaSchema,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { coinSchema, exchangeSchema, marketName } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { instantUtc as instant } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { nextSchema } from './parameters.ts'
@@ -16,12 +16,7 @@ export const marketCursorSchema = z
 
 export const marketTimeframeSchema = z.object({
   timeframe: timeframeSchema,
-  is_monitored: z
-    .boolean()
-    .nullable()
-    .describe(
-      'Followed whether or not somebody asks; others are loaded when asked for. null: not known here',
-    ),
+  is_monitored: z.boolean().nullable().describe('Whether it is followed unasked; null: unknown'),
   bar_close: instant.nullable().describe('Close of the newest bar; null while the series is not followed'),
   data_age_ms: z.int().nonnegative().nullable().describe('Time since that bar closed, in market time'),
 })
@@ -34,7 +29,7 @@ export const marketRowSchema = z.object({
 })
 
 export const marketsAnswerSchema = z.object({
-  market: z.enum(MARKET_KINDS).describe('Where bars come from; those of a simulated market are made up'),
+  market: marketKindSchema,
   market_time: instant.describe('The present instant of this market'),
   exchanges: z.array(exchangeSchema).describe('Every exchange of this service, filtered or not'),
   rows: z.array(marketRowSchema).describe('Ordered by exchange, then coin'),

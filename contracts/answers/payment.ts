@@ -16,9 +16,7 @@ export const paymentAnswerSchema = z.object({
   amount_usdc: amount,
   refunded_usdc: amount,
   is_served_first: z.boolean().describe('Whether the answer left before the money was there'),
-  transaction: textOrNull.describe(
-    'The transaction that is being sent, or that settled it; a name of the gateway on its rail',
-  ),
+  transaction: textOrNull.describe('The transaction that settles it; on the gateway rail, its name there'),
   block: z.int().nonnegative().nullable().describe('Number of its block'),
   reason: textOrNull.describe('Why the newest attempt came to nothing, or why nothing ever will'),
   claimed_at: instant,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exchangeSchema } from '../domain/series.ts'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { sha256 as sha256Schema, textOrNull } from '../infra/field-schemas.ts'
 import { positionSchema } from '../infra/position.ts'
 import { nextSchema } from './parameters.ts'
@@ -15,7 +15,7 @@ export const SEALED_SCHEMA = 4
 /** The content of a sealed day. Its SHA-256 is in an entry of the transparency log. */
 export const sealedManifestSchema = z.object({
   schema_version: z.int().positive().describe('Raised when columns or their types change'),
-  market: z.enum(MARKET_KINDS),
+  market: marketKindSchema,
   exchange: exchangeSchema,
   date: z.iso.date().describe('UTC day in which the bars closed'),
   rows: z.int().nonnegative(),
@@ -28,7 +28,7 @@ export const sealedManifestSchema = z.object({
   checkpoint: z
     .object({ origin: z.string(), size: z.int(), root: z.string() })
     .nullable()
-    .describe('The newest one when the day was sealed'),
+    .describe('When the day was sealed'),
 })
 
 export type SealedManifest = z.infer<typeof sealedManifestSchema>
@@ -44,9 +44,7 @@ export const sealedDaysSchema = z.object({
         exchange: exchangeSchema,
         ...dayFields,
         bytes: z.int().nonnegative(),
-        manifest_sha256: sha256Schema
-          .nullable()
-          .describe('null for a day without verdicts: there is no file'),
+        manifest_sha256: sha256Schema.nullable().describe('null for a day without verdicts'),
         path: textOrNull,
       }),
     )

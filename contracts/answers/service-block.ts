@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { tierSchema } from '../domain/plans.ts'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { count, instant, textOrNull } from '../infra/field-schemas.ts'
 
 /**
@@ -18,7 +18,7 @@ export const quotaBlockSchema = z.object({
   daily: z
     .object({ remaining: count, limit: count, used: count, resets_at: instant })
     .nullable()
-    .describe('The limit of the UTC day; null where there is none'),
+    .describe('Of the UTC day; null without a limit'),
 })
 
 export type QuotaBlock = z.infer<typeof quotaBlockSchema>
@@ -42,11 +42,7 @@ export const paymentBlockSchema = z.object({
   amount_usdc: z.string().describe('Decimal, as in 0.02'),
   transaction: textOrNull.describe('Hash of the transaction, once it is known'),
   status_url: z.url(),
-  secret: z
-    .string()
-    .describe(
-      'Opens this answer again, as `Payment-Secret` beside the same payment: keep it like the answer',
-    ),
+  secret: z.string().describe('Sent as `Payment-Secret` with the same payment, it opens this answer again'),
 })
 
 export type PaymentBlock = z.infer<typeof paymentBlockSchema>
@@ -56,7 +52,7 @@ export const serviceBlockSchema = z.object({
   version: z.string(),
   tool: z.string(),
   request_id: z.string(),
-  market: z.enum(MARKET_KINDS),
+  market: marketKindSchema,
   auth: z.object({
     outcome: z.enum(AUTH_OUTCOMES),
     tier: tierSchema.describe('The tier applied; free for anonymous callers'),

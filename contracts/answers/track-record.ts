@@ -4,7 +4,13 @@ import { timeframeSchema } from '../domain/timeframes.ts'
 import { count, instantUtc as instant, numberOrNull, textOrNull } from '../infra/field-schemas.ts'
 import { cursorSchema, nextSchema } from './parameters.ts'
 
+const instantOrNull = instant.nullable()
+
 const share = numberOrNull
+
+const shareSchema = z
+  .object({ value: z.number(), low: z.number(), high: z.number() })
+  .describe('A share with the ends of its 95 % interval')
 
 /** Results of a coin's calls over all its series of a model: of each series the calls whose windows do not overlap. */
 export const recordCoinSchema = z.object({
@@ -15,12 +21,7 @@ export const recordCoinSchema = z.object({
   calls: count,
   reached: count.describe('Races that reached a barrier'),
   wins: count,
-  win_rate: z
-    .object({ value: z.number(), low: z.number(), high: z.number() })
-    .nullable()
-    .describe(
-      'Of `reached`, with the ends of its 95 % interval: too narrow where several series are pooled, since they overlap',
-    ),
+  win_rate: shareSchema.nullable().describe('Of `reached`; its interval is too narrow for pooled series'),
   trades: count.describe('Calls whose return is known'),
   net_mean_bps: numberOrNull.describe('Basis points a call, 12 for entering and leaving taken off'),
   always_buy: share.describe('Win rate of always BUY on the same bars'),
@@ -49,7 +50,7 @@ export const recordMonthSchema = z.object({
   always_buy_bps: sum,
   always_sell_bps: sum,
   random_bps: sum.describe('What a fair coin can expect on the same bars'),
-  forecasts: count.describe('Verdicts with a range, HOLD included, whose window closed with all its bars'),
+  forecasts: count.describe('Verdicts with a range whose window closed with all its bars'),
   within_80: count.describe('Of those, prices that ended from p10 to p90, where four of five are expected'),
   within_50: count.describe('From p25 to p75, where half are expected'),
 })
@@ -60,19 +61,13 @@ export const recordMonthsSchema = z.object({ rows: z.array(recordMonthSchema) })
 
 const bps = numberOrNull.describe('Basis points per call, 12 for entering and leaving taken off')
 
-const shareSchema = z
-  .object({ value: z.number(), low: z.number(), high: z.number() })
-  .describe('A share with the ends of its 95 % interval')
-
 const racesSchema = z
   .object({ up: count, down: count, both: count, timeout: count, incomplete: count })
   .describe('How races ended')
 
 const callsSchema = z.object({ BUY: count, SELL: count, HOLD: count })
 
-const inFavour = numberOrNull.describe(
-  'Share of `trades` that ended in favour, time-outs at the last close of their window',
-)
+const inFavour = numberOrNull.describe('Share of `trades` that ended in favour, time-outs too')
 
 const grossBps = numberOrNull.describe('Basis points per call, before costs')
 
@@ -88,9 +83,7 @@ const reliabilitySchema = z.array(
     from: z.number().describe('Lowest probability of the likelier side'),
     to: z.number().describe('All below it; the last row has no other end than 1'),
     races: count,
-    non_overlapping: count.describe(
-      'Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on',
-    ),
+    non_overlapping: count.describe('Of each series those whose windows do not overlap'),
     said: z.number().describe('Mean probability of the likelier side'),
     happened: z.number().describe('Share of races that it won'),
   }),
@@ -102,11 +95,9 @@ export const trackRecordRowSchema = z.object({
   exchange: exchangeSchema.nullable().describe('null where series are pooled'),
   coin: coinSchema.nullable(),
   timeframe: timeframeSchema,
-  from: instant.nullable().describe('Close of the earliest bar; null where no verdict counts'),
-  to: instant.nullable().describe('Close of the latest bar'),
-  verdicts: count.describe(
-    'Labelled verdicts, HOLD included; none is dropped, those of `recorded_late` are not among them',
-  ),
+  from: instantOrNull.describe('Close of the earliest bar; null where no verdict counts'),
+  to: instantOrNull.describe('Close of the latest bar'),
+  verdicts: count.describe('Labelled verdicts, HOLD included, without those of `recorded_late`'),
   calls: callsSchema,
   races: racesSchema.describe('How the races of all verdicts ended'),
   spoken_races: racesSchema.describe('How the races of BUY and SELL ended'),
@@ -114,9 +105,7 @@ export const trackRecordRowSchema = z.object({
   brier_races: count,
   brier_spoken: numberOrNull.describe('The same over BUY and SELL'),
   brier_spoken_races: count,
-  calibration_error: numberOrNull.describe(
-    'Mean distance between what was said and what happened, over the rows of `reliability`',
-  ),
+  calibration_error: numberOrNull.describe('Mean distance of `said` and `happened` over `reliability`'),
   reliability: reliabilitySchema,
   spoken: z
     .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
@@ -129,32 +118,22 @@ export const trackRecordRowSchema = z.object({
       win_rate: shareSchema.nullable(),
       trades: count.describe('Calls whose return is known: all but incomplete ones'),
       timed_out: count.describe('Of `trades`: races that reached no barrier, which `win_rate` leaves out'),
-      in_favour: shareSchema
-        .nullable()
-        .describe(
-          'Share of `trades` that ended in favour, time-outs by their exit: the figure to judge calls by',
-        ),
+      in_favour: shareSchema.nullable().describe('Share of `trades` that ended in favour'),
       gross_mean_bps: grossBps,
       net_mean_bps: bps,
-      mean_margin_bps: numberOrNull.describe(
-        'Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks',
-      ),
+      mean_margin_bps: numberOrNull.describe('Half the 95 % interval of either mean; null below 5 blocks'),
       t: numberOrNull.describe('Standard errors that the mean is away from 0, by blocks of time'),
       blocks: count.describe('Blocks of 50 windows with a trade'),
     })
     .describe('Of each series the BUY and SELL whose windows do not overlap'),
   baselines: z
     .object({ always_buy: baselineSchema, always_sell: baselineSchema, random: baselineSchema })
-    .describe('On the bars of `non_overlapping`; `random` is what a fair coin can expect'),
+    .describe('On the bars of `non_overlapping`'),
   ranges: z
     .object({
-      forecasts: count.describe(
-        'Verdicts with a range, HOLD included, whose window closed with all its bars',
-      ),
+      forecasts: count.describe('Verdicts with a range whose window closed with all its bars'),
       non_overlapping: count.describe('Of each series those whose windows do not overlap'),
-      coverage_80: shareSchema
-        .nullable()
-        .describe('Share of returns within p10 and p90, which is to be 0.8; as sure as those apart make it'),
+      coverage_80: shareSchema.nullable().describe('Share of returns within p10 and p90, which is to be 0.8'),
       coverage_50: numberOrNull.describe('The same of p25 and p75, which is to be 0.5'),
       below: numberOrNull.describe('Share of returns below p10, which is to be 0.1'),
       above: numberOrNull.describe('Share of returns above p90'),
@@ -162,7 +141,7 @@ export const trackRecordRowSchema = z.object({
     })
     .describe('How far the price was to go, and how far it went'),
   recorded_late: callsSchema.describe(
-    'Verdicts recorded late: when the first bar of their race had closed, or, in logs of former releases, their window; part of no other figure',
+    'Recorded after the first bar of their race closed; in no other figure',
   ),
   bars_missed: count.describe('Bars without a verdict in front of one whose outcome is labelled'),
 })
@@ -175,19 +154,13 @@ export const speechRowSchema = z.object({
   timeframe: timeframeSchema,
   state: z
     .enum(['calls', 'silent', 'withdrawn'])
-    .describe(
-      '`calls`: BUY and SELL are called; `silent`: the model has shown no skill there and never calls; `withdrawn`: no calls for now, because of late outcomes',
-    ),
+    .describe('`silent`: it never calls, for want of skill; `withdrawn`: no calls for now'),
   reason: textOrNull.describe('Why no calls are made; null where they are'),
-  since: instant.nullable().describe('Since which bars it is so; null where calls were never withdrawn'),
+  since: instantOrNull.describe('Since which bars it is so; null where calls were never withdrawn'),
   window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
-  auc_180d: numberOrNull.describe(
-    'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes',
-  ),
+  auc_180d: numberOrNull.describe('AUC of the forecasts over `window_days`; null for too few outcomes'),
   races_180d: count,
-  days_running: count.describe(
-    'Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state',
-  ),
+  days_running: count.describe('Days below 0.505, or from 0.515 if withdrawn; 14 change the state'),
 })
 
 export type SpeechAnswerRow = z.infer<typeof speechRowSchema>

@@ -17,6 +17,8 @@ import {
 import { count, instantUtc as instant, numberOrNull } from '../infra/field-schemas.ts'
 import { recordedAs, recordedAsSchema } from './recorded-as.ts'
 
+const instantOrNull = instant.nullable()
+
 const price = numberOrNull
 
 /** A recorded verdict with its outcome as the replay shows it, one per line. */
@@ -30,9 +32,7 @@ export const verdictRowSchema = z.object({
   valid_until: instant,
   recorded_at: instant,
   call: callSchema,
-  confidence: z
-    .int()
-    .describe('100 × the calibrated probability that the likelier barrier comes before the other'),
+  confidence: z.int().describe('100 × the calibrated probability of the likelier barrier'),
   strength: z.int().describe('0–100 percentile, for ranking only'),
   probability: probabilityFields.probability,
   regime: regimeSchema,
@@ -40,9 +40,7 @@ export const verdictRowSchema = z.object({
   regime_strength: z.int(),
   volatility_percentile: z.number(),
   price: z.number(),
-  barrier: z
-    .number()
-    .describe('Distance of either barrier, as a fraction of the price at the start of the race'),
+  barrier: z.number().describe('Distance of either barrier, as a fraction of the price'),
   factors: z.array(factorSchema),
   reasoning: z.string(),
   model_version: z.string(),
@@ -50,31 +48,18 @@ export const verdictRowSchema = z.object({
   inputs_hash: z.string(),
   shifted_from: regimeSchema
     .or(z.literal(''))
-    .describe('The regime of the verdict before in the series where it was another; empty otherwise'),
+    .describe('Regime of the verdict before if another; else empty'),
   bars_missed: count.describe('Bars between this and the verdict before that have no verdict'),
   recorded_as: recordedAsSchema,
   ...forecastFields,
-  visible_at: instant.describe(
-    'When everybody could read it: the end of its window, or when it was recorded if that came later',
-  ),
-  decided_at: instant
-    .nullable()
-    .describe('Close of the bar that decided its race; null where none did, or there is no outcome yet'),
-  race: z
-    .enum(RACE_OUTCOMES)
-    .nullable()
-    .describe('Which barrier came first. This and what follows is null as long as there is no outcome'),
+  visible_at: instant.describe('End of its window, or when it was recorded if that was later'),
+  decided_at: instantOrNull.describe('Close of the bar that decided its race; null if none did'),
+  race: z.enum(RACE_OUTCOMES).nullable().describe('Which barrier came first; null without an outcome'),
   entry_price: price.describe('Open of the first bar of the window; null where that bar is missing'),
-  exit_price: price.describe(
-    'Price at which the race ended: a barrier, an open beyond it, or the last close; null where one bar touched both barriers, or bars are missing',
-  ),
+  exit_price: price.describe('Price at which the race ended; null if that is not known'),
   close_price: price.describe('Close of the last bar of the window; null where bars are missing'),
-  exit_at: instant
-    .nullable()
-    .describe('Close of the bar at which the race ended: that of `decided_at`, or the last of the window'),
-  net_bps: price.describe(
-    'Return of the call in basis points, after costs of 12; null for HOLD, and where bars are missing',
-  ),
+  exit_at: instantOrNull.describe('`decided_at`, or the close of the last bar of the window'),
+  net_bps: price.describe('Return in basis points, after costs of 12; null for HOLD or missing bars'),
 })
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>

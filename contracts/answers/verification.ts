@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MARKET_KINDS } from '../events/event-catalogue.ts'
+import { marketKindSchema } from '../events/event-catalogue.ts'
 import { textOrNull } from '../infra/field-schemas.ts'
 import { recordedAsSchema } from './recorded-as.ts'
 import { verdictRowSchema } from './verdict-row.ts'
@@ -28,26 +28,18 @@ export const verificationSchema = z.object({
   hash: hashSchema,
   window_closes_at: z.iso.datetime(),
   recorded_as: recordedAsSchema,
-  recorded_note: textOrNull.describe(
-    'How long after its bar or its window it was recorded, and why; null for one that was recorded live',
-  ),
+  recorded_note: textOrNull.describe('Why it was recorded late, and by how much; null if it was live'),
   outcome: z
     .object({ event: proofEventSchema, hash: hashSchema })
     .nullable()
-    .describe('What became of it; null until its window has closed and it was labelled'),
+    .describe('Null until its window has closed'),
   notice: z.string(),
 })
 
 /** The answer of `GET /verify/:verdict_id`. */
 export const verificationAnswerSchema = verificationSchema.extend({
-  market: z
-    .enum(MARKET_KINDS)
-    .describe('simulated: its prices are made up; recorded: replayed from files; live'),
-  verdict: verdictRowSchema
-    .omit({ cursor: true })
-    .describe(
-      'The verdict with the fields of every other answer; `event` has it as the log does, which is hashed',
-    ),
+  market: marketKindSchema,
+  verdict: verdictRowSchema.omit({ cursor: true }).describe('As in other answers; `event` is what is hashed'),
 })
 
 export type VerificationAnswer = z.infer<typeof verificationAnswerSchema>

@@ -7,6 +7,8 @@ import { count, instant, textOrNull } from '../infra/field-schemas.ts'
 import { positionSchema } from '../infra/position.ts'
 import { nextSchema } from './parameters.ts'
 
+const instantOrNull = instant.nullable()
+
 const sequence = z.int().positive()
 
 /** The choices of an owner as answers show them, every field. */
@@ -27,27 +29,19 @@ const chosenFields = {
 }
 
 const stateFields = {
-  state: z
-    .enum(['active', 'paused', 'disabled', 'stopped'])
-    .describe('`stopped`: by the operator, who alone can allow it again'),
+  state: z.enum(['active', 'paused', 'disabled', 'stopped']).describe('`stopped`: by the operator'),
   reason: textOrNull.describe('Why it is paused, disabled or stopped'),
   state_since: instant,
   created_at: instant,
   cursor: z
     .object({ position: positionSchema, sequence })
     .describe('Signals after `position` are numbered from `sequence` on'),
-  last_attempt_at: instant.nullable(),
-  last_success_at: instant.nullable(),
+  last_attempt_at: instantOrNull,
+  last_success_at: instantOrNull,
   failures_in_a_row: count.describe('Attempts since the newest success'),
-  failing_since: instant
-    .nullable()
-    .describe('The first of five failures in a row or more: it is only probed until it takes one'),
+  failing_since: instantOrNull.describe('The first of five failures in a row or more; it is probed since'),
   retries_open: count.describe('Deliveries that wait for another try'),
-  next_attempt_at: instant
-    .nullable()
-    .describe(
-      'When the first of them is due; while the webhook fails, when it is probed next. Null where none waits or nothing is sent',
-    ),
+  next_attempt_at: instantOrNull.describe('When the next attempt is due; null if none is'),
   counts: z.object({
     delivered: count,
     failed: count.describe('Attempts, not deliveries'),
@@ -62,12 +56,8 @@ export const subscriptionAnswerSchema = z.object({
   url: z.string(),
   ...chosenFields,
   ...stateFields,
-  secrets_signing: sequence.describe(
-    'Secrets that sign each delivery: more than one while a rotation overlaps',
-  ),
-  warnings: z
-    .array(z.string())
-    .describe('Why its deliveries wait at the moment; what of the filter can never send anything'),
+  secrets_signing: sequence.describe('Secrets that sign each delivery; several while a rotation overlaps'),
+  warnings: z.array(z.string()).describe('Why deliveries wait; what of the filter never matches'),
 })
 
 export type SubscriptionAnswer = z.infer<typeof subscriptionAnswerSchema>
@@ -87,9 +77,7 @@ export const subscriptionsAnswerSchema = z.object({
 export const operatorSubscriptionSchema = z.object({
   id: z.uuid(),
   account_id: z.uuid(),
-  origin: textOrNull.describe(
-    'Where its address points, without path and query; null once its account is erased',
-  ),
+  origin: textOrNull.describe('Its address without path and query; null once its account is erased'),
   ...chosenFields,
   ...stateFields,
 })
@@ -102,11 +90,7 @@ export const operatorSubscriptionsSchema = z.object({
 })
 
 export const rotatedSecretAnswerSchema = z.object({
-  secret: z
-    .string()
-    .describe(
-      'Signs deliveries from now on: `X-Service-Signature-Next` until the overlap ends, then `X-Service-Signature`. It is not shown again',
-    ),
+  secret: z.string().describe('Signs `X-Service-Signature-Next` until `overlap_until`'),
   overlap_until: instant.describe('Until when those before it sign beside it'),
 })
 
@@ -127,20 +111,15 @@ export const recoveryAnswerSchema = z.object({
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
   sequence,
-  event_id: z
-    .uuid()
-    .nullable()
-    .describe('By which it can be looked up; null while your endpoint has never taken a delivery'),
-  attempt: count.describe(
-    'From 1; attempts at an endpoint that fails again and again do not count. 0 where nothing was sent',
-  ),
+  event_id: z.uuid().nullable().describe('Null while your endpoint has never taken a delivery'),
+  attempt: count.describe('From 1; probes of a failing endpoint do not count; 0 if nothing was sent'),
   at: instant,
   duration_ms: z.number(),
   result: z.enum(DELIVERY_RESULTS),
   status: z.int().nullable(),
   reason: textOrNull,
   detail: textOrNull.describe('First bytes of the answer, or what went wrong'),
-  next_at: instant.nullable().describe('When it is tried again'),
+  next_at: instantOrNull.describe('When it is tried again'),
 })
 
 export type AttemptAnswer = z.infer<typeof attemptSchema>

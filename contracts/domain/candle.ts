@@ -24,8 +24,7 @@ export const candleSchema = z
     close: price,
     volume: z.number().nonnegative().max(VOLUME_MAX),
   })
-  .refine((bar) => bar.low <= Math.min(bar.open, bar.close), 'low is above open or close')
-  .refine((bar) => bar.high >= Math.max(bar.open, bar.close), 'high is below open or close')
+  .refine((bar) => candleFault(bar) === undefined, 'low or high is within open and close')
 
 /**
  * Why a bar cannot be a bar, or undefined when it can. Plain comparisons instead of the schema, because

@@ -73,9 +73,7 @@ export const forecastFields = {
   expected_range: forecastSchema
     .omit({ model: true, volatility: true })
     .nullable()
-    .describe(
-      "Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market",
-    ),
+    .describe("Quantiles of the window's return: how far, not which way; null in a still market"),
   expected_volatility: numberOrNull.describe('Standard deviation of it, heavy-tailed; null likewise'),
 }
 

@@ -26,6 +26,9 @@ import * as subscriptionEvents from './subscription-events.ts'
 
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]
+export const marketKindSchema = z
+  .enum(MARKET_KINDS)
+  .describe('simulated: its prices are made up; recorded: replayed from files; live')
 
 /** The release whose schemas the events of a log have; releases that keep them keep it. */
 export const LOG_RELEASE = '0.3'

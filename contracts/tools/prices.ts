@@ -1,7 +1,7 @@
 import type { Tier } from '../domain/plans.ts'
 import type { Timeframe } from '../domain/timeframes.ts'
-import { getTradeCallRequest } from './get-trade-call.ts'
 import type { ToolName } from './tool-catalogue.ts'
+import { getTradeCallRequest } from './tool-schemas.ts'
 
 /** Products: one answer of a tool, or a plan for the days that plans last. */
 export type Product = ToolName | `plans/${Exclude<Tier, 'free'>}`

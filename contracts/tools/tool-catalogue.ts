@@ -3,10 +3,16 @@ import { CALLING_TIMEFRAMES, TIMEFRAMES } from '../domain/timeframes.ts'
 import { ServiceError } from '../errors/errors.ts'
 import { didYouMean, nearestName } from '../infra/input-faults.ts'
 import { LIMITS } from '../limits.ts'
-import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
-import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
-import { scanFundingArbRequest, scanFundingArbResponse } from './scan-funding-arb.ts'
-import { scanTradeCallsRequest, scanTradeCallsResponse } from './scan-trade-calls.ts'
+import {
+  getMarketRegimeRequest,
+  getMarketRegimeResponse,
+  getTradeCallRequest,
+  getTradeCallResponse,
+  scanFundingArbRequest,
+  scanFundingArbResponse,
+  scanTradeCallsRequest,
+  scanTradeCallsResponse,
+} from './tool-schemas.ts'
 
 /** The description of a tool, the same on every channel. */
 export interface ToolDefinition {

@@ -8,7 +8,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
 import { requireOneReading, useJsonBodies } from '../http/bodies.ts'
 import { type TrustProxy, trustedProxies } from '../http/client-address.ts'
-import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
+import { answerFailure, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { endpointsOf, useOpenApi } from '../http/openapi.ts'
 import { type RateLimits, useRateLimits } from '../http/rate-limits.ts'
 import { useShutdown } from '../http/request-signal.ts'
@@ -164,6 +164,5 @@ function useEdge(app: FastifyInstance, { metrics, rateLimits }: ServerOptions, o
     }
     done()
   })
-  app.server.on('checkExpectation', refuseExpectation)
   if (rateLimits !== undefined) useRateLimits(app, rateLimits)
 }

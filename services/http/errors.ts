@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
@@ -68,23 +67,12 @@ export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
     const allowed = METHODS.filter((method) => !IS_PATTERN.test(path) && app.hasRoute({ method, url: path }))
-    if (allowed.length === 0) return send(reply, request, nothingAt(path))
+    if (allowed.length === 0) return send(reply, request, new ServiceError('not_found'))
     const allow = allowed.includes('GET') ? ['HEAD', ...allowed] : allowed
     reply.header('allow', allow.join(', '))
     return send(reply, request, new ServiceError('method_not_allowed'))
   })
 }
-
-/** Paths at which people look for the answers of the tools. */
-const TOOL_PATH = /(?:trade|call|signal|verdict|regime|funding|scan|tool)/i
-
-const nothingAt = (path: string): ServiceError =>
-  TOOL_PATH.test(path)
-    ? new ServiceError('not_found', {
-        nextStep:
-          'The tools are asked at POST /mcp, or paid for call by call at POST /x402/get_trade_call and beside it; `GET /` lists what is served.',
-      })
-    : new ServiceError('not_found')
 
 /** Answers a failure that was thrown, by a route or by the framework. */
 export function answerFailure(
@@ -117,16 +105,6 @@ export function refuseMalformed(error: Error, socket: Socket): void {
     )
   }
   socket.destroySoon()
-}
-
-/** Answers a request that expects what no server here does (RFC 9110 §10.1.1), and hangs up. */
-export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const message = 'The Expect header names something that is not done here; `100-continue` is.'
-  response.writeHead(ERRORS.invalid_request.status, {
-    'content-type': 'application/json',
-    connection: 'close',
-  })
-  response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
 /** Paths of programs, which are refused as JSON to every caller. */

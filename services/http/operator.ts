@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -6,17 +6,14 @@ import { ERRORS, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Origin } from '../../contracts/infra/event.ts'
 import { createServer } from '../runtime/http/node-http.ts'
 
-/** Connections that came in by the owner's door. */
-const ownerConnections = new WeakSet<Socket>()
-
-/** Connections that came in where health is asked for. */
-const healthConnections = new WeakSet<Socket>()
+/** Connections that came in by another way than the public port. */
+const doors = new WeakMap<Socket, 'health' | 'owner'>()
 
 /** Whether a request came in where the operator's machines ask for health and metrics, and nothing else is served. */
-export const isByHealthDoor = ({ raw }: FastifyRequest): boolean => healthConnections.has(raw.socket)
+export const isByHealthDoor = ({ raw }: FastifyRequest): boolean => doors.get(raw.socket) === 'health'
 
-/** Whether a request came in by the owner's door, which no limits stand at. */
-export const isByOwnersDoor = ({ raw }: FastifyRequest): boolean => ownerConnections.has(raw.socket)
+/** Whether a request came in by the operator's socket, which has no limits. */
+export const isByOwnersDoor = ({ raw }: FastifyRequest): boolean => doors.get(raw.socket) === 'owner'
 
 /** A customer's key, or a session on a page: neither means the operator, and nothing is wrong with it. */
 const CUSTOMERS_KEY = /^(?:Bearer +sk_live_|Session )/i
@@ -33,9 +30,11 @@ export function isOperator(request: FastifyRequest, operatorToken: string | unde
   const { authorization } = request.headers
   if (authorization === undefined || CUSTOMERS_KEY.test(authorization)) return false
   const [, token] = /^Bearer ([!-~]{1,512})$/i.exec(authorization) ?? []
-  if (token === undefined || !isOperatorToken(token, operatorToken)) {
-    throw new ServiceError('unauthorized')
-  }
+  const isIts =
+    token !== undefined &&
+    operatorToken !== undefined &&
+    timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', operatorToken, 'buffer'))
+  if (!isIts) throw new ServiceError('unauthorized')
   return true
 }
 
@@ -61,12 +60,9 @@ export const operatorOrigin = ({ id }: Pick<FastifyRequest, 'id'>): Origin => ({
  */
 export function createOwnerServer(app: FastifyInstance): Server {
   const server = createServer((request, response) => app.routing(request, response))
-  server.on('connection', (socket) => ownerConnections.add(socket))
+  server.on('connection', (socket) => doors.set(socket, 'owner'))
   return server
 }
-
-/** All that is served where health is asked for. */
-const HEALTH_PATHS: readonly string[] = ['/livez', '/readyz', '/metrics']
 
 /**
  * A server for the operator's machines in front of the same routes: health in full, metrics, and nothing else, so that
@@ -77,7 +73,7 @@ const HEALTH_PATHS: readonly string[] = ['/livez', '/readyz', '/metrics']
 export function createHealthServer(app: FastifyInstance): Server {
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?')
-    if (request.method === 'GET' && HEALTH_PATHS.includes(path)) {
+    if (request.method === 'GET' && ['/livez', '/readyz', '/metrics'].includes(path)) {
       app.routing(request, response)
       return
     }
@@ -85,11 +81,6 @@ export function createHealthServer(app: FastifyInstance): Server {
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
     response.end(JSON.stringify({ code: 'not_found', message }))
   })
-  server.on('connection', (socket) => healthConnections.add(socket))
+  server.on('connection', (socket) => doors.set(socket, 'health'))
   return server
 }
-
-/** Whether a text is the token of the operator, in a time that does not depend on where they differ; nothing is while none is set. */
-export const isOperatorToken = (given: string, operatorToken: string | undefined): boolean =>
-  operatorToken !== undefined && timingSafeEqual(digest(given), digest(operatorToken))
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,5 +1,5 @@
 import { EXTRACTIVE_MODEL, type SearchAnswer } from '../../contracts/answers/knowledge.ts'
-import type { ChatRequest, SearchRequest } from '../../contracts/tools/knowledge-tools.ts'
+import type { ChatRequest, SearchRequest } from '../../contracts/tools/free-tools.ts'
 import { createAnswerability } from './answerable.ts'
 import { createWriter, type Research, refusal, research, type WrittenAnswer } from './chat-answer.ts'
 import type { ChatModel } from './llm.ts'

@@ -5,7 +5,7 @@ import {
   chatKnowledgeRequest,
   type SearchRequest,
   searchKnowledgeRequest,
-} from '../../contracts/tools/knowledge-tools.ts'
+} from '../../contracts/tools/free-tools.ts'
 import { asMeant } from '../../contracts/tools/tool-arguments.ts'
 
 const DEFAULT_ROWS = 10

@@ -12,7 +12,6 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './jsonrpc.ts'
-import type { RpcRequest } from './protocol.ts'
 import type { FreeTools, KeyCheck } from './tools.ts'
 
 /** The part of a request that a tool call needs beside its message. */
@@ -60,7 +59,7 @@ export interface ToolPaths {
 export async function callTool(
   paths: ToolPaths,
   caller: Caller,
-  { params, meta }: Pick<RpcRequest, 'params' | 'meta'>,
+  { params, meta }: { readonly params: JsonObject; readonly meta: JsonObject },
 ): Promise<ToolOutcome> {
   const { name, arguments: request = {} } = params
   const tool = typeof name === 'string' ? canonicalTool(name) : undefined

@@ -7,7 +7,7 @@ import { assert } from '../../contracts/errors/assert.ts'
 import { DOCUMENTED_ADDRESS } from '../../contracts/infra/documented-address.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { PRICES } from '../../contracts/tools/prices.ts'
-import { isToolName, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
+import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { anyObject, bodyOf, operation } from '../http/openapi.ts'
 import { sendPublic } from '../http/send-public.ts'
 import { type DocPage, type Knowledge, pagesByReader } from '../knowledge/index.ts'
@@ -33,7 +33,7 @@ const DESCRIPTION =
  */
 function x402Manifest({ tools, plans }: PaidCalls, url: string, since: number): JsonObject {
   const items = listedTools().flatMap(({ name: toolName, inputSchema }) => {
-    const { resource, accepts } = sentOfferOf(tools.offer(toolName as ToolName))
+    const { resource, accepts } = sentOfferOf(tools.offer(toolName))
     const input = { toolName, inputSchema, transport: 'streamable-http' }
     return [
       { resource, type: 'http', accepts, input: { method: 'POST', bodyType: 'json', body: inputSchema } },

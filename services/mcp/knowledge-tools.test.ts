@@ -2,7 +2,7 @@ import { fromJsonSchema } from '@modelcontextprotocol/server'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../contracts/infra/json.ts'
-import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-tools.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/free-tools.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import {
   CHAT_ANSWER,

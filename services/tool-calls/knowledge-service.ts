@@ -4,7 +4,7 @@ import type { Channel } from '../../contracts/events/quota-events.ts'
 import { atAddress } from '../../contracts/infra/documented-address.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { ChatRequest } from '../../contracts/tools/knowledge-tools.ts'
+import type { ChatRequest } from '../../contracts/tools/free-tools.ts'
 import type { Identify } from '../accounts/index.ts'
 import {
   type ChatLedger,

@@ -50,7 +50,6 @@ const LISTS: readonly (readonly [path: string, rows: string, query: Readonly<Rec
   ['/sealed', 'days', { limit: '1' }],
   ['/api/usage', 'debits', { limit: '1' }],
   ['/api/payments', 'payments', { limit: '1' }],
-  ['/api/keys', 'keys', {}],
   ['/api/webhooks', 'webhooks', {}],
 ]
 

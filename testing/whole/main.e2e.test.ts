@@ -427,7 +427,10 @@ describe('what keeps it from running is one message with an exit code', () => {
     ['Redis', { REDIS_URL: 'redis://me:hunter2@127.0.0.1:1' }],
   ])('%s that is not there, without its password', async (name, environment) => {
     const { code, message } = await refusal([], environment)
-    expect([code, message]).toEqual([9, expect.stringContaining(`dependency_unavailable: no connection to ${name}`)])
+    expect([code, message]).toEqual([
+      9,
+      expect.stringContaining(`dependency_unavailable: no connection to ${name}`),
+    ])
     expect(message).not.toContain('hunter2')
   })
 })

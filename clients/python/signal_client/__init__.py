@@ -272,9 +272,9 @@ class SignalClient:
         """Payments of the account: after, limit."""
         return self._route("GET /api/payments", query)
 
-    def keys(self, **query) -> Dict[str, Any]:
+    def keys(self) -> Dict[str, Any]:
         """The keys of the account, without their secret part."""
-        return self._route("GET /api/keys", query)
+        return self._route("GET /api/keys", {})
 
     def issue_key(self, **body) -> Dict[str, Any]:
         """Another key, shown this once: label."""

@@ -103,9 +103,9 @@ export interface TradeCallRequest {
 export interface TradeCall {
   /** Composite verdict */
   call: Call
-  /** 100 × calibrated probability that the called side's barrier comes first; 50 to 60 */
+  /** 100 × calibrated probability that the called side comes first; 50 to 60 */
   confidence: number
-  /** Percentile among the recent bars of this series, for ranking; not a probability */
+  /** Percentile among recent bars of this series, for ranking; no probability */
   strength: number
   /** Market regime: a description, not a forecast */
   regime: Regime
@@ -119,7 +119,7 @@ export interface TradeCall {
   probability: number
   /** Distance of either barrier, as a fraction of the price */
   barrier: number
-  /** Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market */
+  /** Quantiles of the window's return: how far, not which way; null in a still market */
   expected_range: {
     p10: number
     p25: number
@@ -156,6 +156,7 @@ export interface ServiceBlock {
   version: string
   tool: string
   request_id: string
+  /** simulated: its prices are made up; recorded: replayed from files; live */
   market: 'simulated' | 'recorded' | 'live'
   auth: {
     outcome: 'OK' | 'ABSENT' | 'MALFORMED' | 'UNKNOWN' | 'INDETERMINATE'
@@ -173,7 +174,7 @@ export interface ServiceBlock {
     used: number
     /** When the window ends */
     resets_at: string
-    /** The limit of the UTC day; null where there is none */
+    /** Of the UTC day; null without a limit */
     daily: {
       remaining: number
       limit: number
@@ -192,7 +193,7 @@ export interface ServiceBlock {
     /** Hash of the transaction, once it is known */
     transaction: string | null
     status_url: string
-    /** Opens this answer again, as `Payment-Secret` beside the same payment: keep it like the answer */
+    /** Sent as `Payment-Secret` with the same payment, it opens this answer again */
     secret: string
   }
   /** Information, not advice; where the documentation is */
@@ -209,7 +210,7 @@ export interface MarketRegimeRequest {
 export interface MarketRegime {
   /** Composite verdict */
   call: Call
-  /** 100 × calibrated probability that the called side's barrier comes first; 50 to 60 */
+  /** 100 × calibrated probability that the called side comes first; 50 to 60 */
   confidence: number
   /** Market regime: a description, not a forecast */
   regime: Regime
@@ -268,7 +269,7 @@ export interface TradeScanRequest {
   include_holds?: boolean
   /** Rows in the answer */
   limit?: number
-  /** expected_range: p10 to p90, the farthest first; expected_return: refused, no model tells it; volume, change: of 24 hours, change up or down */
+  /** expected_range: p10 to p90, widest first; expected_return: refused; volume, change: of 24 hours */
   rank_by?: 'strength' | 'expected_range' | 'expected_return' | 'volume' | 'confidence' | 'change'
   /** Ranks coins by this, in place of rank_by */
   lens?: 'funding' | 'gainers' | 'losers' | 'volume' | 'volatility'
@@ -290,9 +291,9 @@ export interface TradeScan {
     coin: string
     /** Composite verdict */
     call: Call
-    /** 100 × calibrated probability that the called side's barrier comes first; 50 to 60 */
+    /** 100 × calibrated probability that the called side comes first; 50 to 60 */
     confidence: number
-    /** Percentile among the recent bars of this series, for ranking; not a probability */
+    /** Percentile among recent bars of this series, for ranking; no probability */
     strength: number
     /** Market regime: a description, not a forecast */
     regime: Regime
@@ -301,13 +302,13 @@ export interface TradeScan {
     change_24h: number | null
     /** Traded in 24 hours, in the quote currency */
     quote_volume_24h: number
-    /** What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown */
+    /** What `lens` ranks by; volatility is the 14-bar ATR in percent */
     lens_value: number | null
     /** ISO 8601, UTC */
     bar_close: string
     /** ISO 8601, UTC */
     valid_until: string
-    /** Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market */
+    /** Quantiles of the window's return: how far, not which way; null in a still market */
     expected_range: {
       p10: number
       p25: number
@@ -410,7 +411,7 @@ export interface FundingScan {
     expected_annualised: number
     /** Expected carry over the holding time after four taker fees, in basis points of one leg */
     net_expected_bps: number
-    /** When the expected carry has paid the fees; null where it does not within a year */
+    /** When the carry has paid the fees; null if not within a year */
     break_even_hours: number | null
     /** Correlation of the daily spread with that of the day before, at least 0 */
     persistence: number
@@ -418,9 +419,9 @@ export interface FundingScan {
     history_days: number
   }[]
   pairs_compared: number
-  /** Pairs left out for less than a week of history in common, or a gap in the last 24 hours */
+  /** Pairs left out: under a week of common history, or a gap in 24 hours */
   pairs_too_short: number
-  /** Pairs left out because no two fresh prices within 5 % confirm that they are of one asset */
+  /** Pairs left out: no two fresh prices within 5 % confirm one asset */
   pairs_unconfirmed: number
   /** Markets left out because their newest settlement is too old */
   markets_stale: number
@@ -447,7 +448,7 @@ export interface KnowledgeSearch {
   total: number
   /** Sections of the documentation, the best first */
   results: {
-    /** Page and section, as in quotas#how-many-calls-are-there; the same as long as both exist */
+    /** Page and section, as in quotas#how-many-calls-are-there */
     id: string
     /** The page and the heading of the section */
     title: string
@@ -455,14 +456,14 @@ export interface KnowledgeSearch {
     url: string
     /** The part of the section that fits best, as plain text */
     excerpt: string
-    /** Higher is better; within one answer only */
+    /** Higher is better */
     score: number
   }[]
 }
 export interface ChatRequest {
   /** One question about this service; earlier ones are not remembered */
   question: string
-  /** `extractive`, or the model of this service where it has one; a wrong name is answered with the list */
+  /** `extractive`, or the model of this service */
   model?: string
 }
 export interface Chat {
@@ -470,9 +471,9 @@ export interface Chat {
   question: string
   /** Plain text; `[1]` refers to the first citation */
   answer: string
-  /** The sections that the answer is taken from; none where the documentation does not say */
+  /** The sections that the answer is taken from */
   citations: {
-    /** Page and section, as in quotas#how-many-calls-are-there; the same as long as both exist */
+    /** Page and section, as in quotas#how-many-calls-are-there */
     id: string
     /** The page and the heading of the section */
     title: string
@@ -590,7 +591,7 @@ export interface CreateWebhook {
   max_per_second: number | null
   /** One after the other */
   in_order: boolean
-  /** `stopped`: by the operator, who alone can allow it again */
+  /** `stopped`: by the operator */
   state: 'active' | 'paused' | 'disabled' | 'stopped'
   /** Why it is paused, disabled or stopped */
   reason: string | null
@@ -605,11 +606,11 @@ export interface CreateWebhook {
   last_success_at: string | null
   /** Attempts since the newest success */
   failures_in_a_row: number
-  /** The first of five failures in a row or more: it is only probed until it takes one */
+  /** The first of five failures in a row or more; it is probed since */
   failing_since: string | null
   /** Deliveries that wait for another try */
   retries_open: number
-  /** When the first of them is due; while the webhook fails, when it is probed next. Null where none waits or nothing is sent */
+  /** When the next attempt is due; null if none is */
   next_attempt_at: string | null
   counts: {
     delivered: number
@@ -620,9 +621,9 @@ export interface CreateWebhook {
     /** Deliveries that a move of the cursor gave up */
     skipped: number
   }
-  /** Secrets that sign each delivery: more than one while a rotation overlaps */
+  /** Secrets that sign each delivery; several while a rotation overlaps */
   secrets_signing: number
-  /** Why its deliveries wait at the moment; what of the filter can never send anything */
+  /** Why deliveries wait; what of the filter never matches */
   warnings: string[]
   /** Signs deliveries. It is not shown again */
   secret: string
@@ -665,7 +666,7 @@ export interface WebhookSubscription {
   max_per_second: number | null
   /** One after the other */
   in_order: boolean
-  /** `stopped`: by the operator, who alone can allow it again */
+  /** `stopped`: by the operator */
   state: 'active' | 'paused' | 'disabled' | 'stopped'
   /** Why it is paused, disabled or stopped */
   reason: string | null
@@ -680,11 +681,11 @@ export interface WebhookSubscription {
   last_success_at: string | null
   /** Attempts since the newest success */
   failures_in_a_row: number
-  /** The first of five failures in a row or more: it is only probed until it takes one */
+  /** The first of five failures in a row or more; it is probed since */
   failing_since: string | null
   /** Deliveries that wait for another try */
   retries_open: number
-  /** When the first of them is due; while the webhook fails, when it is probed next. Null where none waits or nothing is sent */
+  /** When the next attempt is due; null if none is */
   next_attempt_at: string | null
   counts: {
     delivered: number
@@ -695,9 +696,9 @@ export interface WebhookSubscription {
     /** Deliveries that a move of the cursor gave up */
     skipped: number
   }
-  /** Secrets that sign each delivery: more than one while a rotation overlaps */
+  /** Secrets that sign each delivery; several while a rotation overlaps */
   secrets_signing: number
-  /** Why its deliveries wait at the moment; what of the filter can never send anything */
+  /** Why deliveries wait; what of the filter never matches */
   warnings: string[]
 }
 export interface GetWebhookRequest {
@@ -721,7 +722,7 @@ export interface RotateWebhookSecretRequest {
   overlap_hours?: number
 }
 export interface RotateWebhookSecret {
-  /** Signs deliveries from now on: `X-Service-Signature-Next` until the overlap ends, then `X-Service-Signature`. It is not shown again */
+  /** Signs `X-Service-Signature-Next` until `overlap_until` */
   secret: string
   /** Until when those before it sign beside it */
   overlap_until: string
@@ -756,9 +757,9 @@ export interface ListWebhookDeliveries {
   attempts: {
     delivery_id: string
     sequence: number
-    /** By which it can be looked up; null while your endpoint has never taken a delivery */
+    /** Null while your endpoint has never taken a delivery */
     event_id: string | null
-    /** From 1; attempts at an endpoint that fails again and again do not count. 0 where nothing was sent */
+    /** From 1; probes of a failing endpoint do not count; 0 if nothing was sent */
     attempt: number
     at: string
     duration_ms: number
@@ -806,7 +807,7 @@ export interface Bars {
     close: number
     volume: number
   }[]
-  /** Stretches without bars: open of the first missing one, and of the first that is there again */
+  /** Open of the first missing bar, and of the next that is there */
   gaps: {
     from: number
     to: number
@@ -834,7 +835,7 @@ export interface Payment {
   refunded_usdc: string
   /** Whether the answer left before the money was there */
   is_served_first: boolean
-  /** The transaction that is being sent, or that settled it; a name of the gateway on its rail */
+  /** The transaction that settles it; on the gateway rail, its name there */
   transaction: string | null
   /** Number of its block */
   block: number | null
@@ -862,7 +863,7 @@ export interface TrackRecord {
     from: string | null
     /** Close of the latest bar */
     to: string | null
-    /** Labelled verdicts, HOLD included; none is dropped, those of `recorded_late` are not among them */
+    /** Labelled verdicts, HOLD included, without those of `recorded_late` */
     verdicts: number
     calls: {
       BUY: number
@@ -891,7 +892,7 @@ export interface TrackRecord {
     /** The same over BUY and SELL */
     brier_spoken: number | null
     brier_spoken_races: number
-    /** Mean distance between what was said and what happened, over the rows of `reliability` */
+    /** Mean distance of `said` and `happened` over `reliability` */
     calibration_error: number | null
     reliability: {
       /** Lowest probability of the likelier side */
@@ -899,7 +900,7 @@ export interface TrackRecord {
       /** All below it; the last row has no other end than 1 */
       to: number
       races: number
-      /** Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on */
+      /** Of each series those whose windows do not overlap */
       non_overlapping: number
       /** Mean probability of the likelier side */
       said: number
@@ -929,7 +930,7 @@ export interface TrackRecord {
       trades: number
       /** Of `trades`: races that reached no barrier, which `win_rate` leaves out */
       timed_out: number
-      /** Share of `trades` that ended in favour, time-outs by their exit: the figure to judge calls by */
+      /** Share of `trades` that ended in favour */
       in_favour: {
         value: number
         low: number
@@ -939,18 +940,18 @@ export interface TrackRecord {
       gross_mean_bps: number | null
       /** Basis points per call, 12 for entering and leaving taken off */
       net_mean_bps: number | null
-      /** Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks */
+      /** Half the 95 % interval of either mean; null below 5 blocks */
       mean_margin_bps: number | null
       /** Standard errors that the mean is away from 0, by blocks of time */
       t: number | null
       /** Blocks of 50 windows with a trade */
       blocks: number
     }
-    /** On the bars of `non_overlapping`; `random` is what a fair coin can expect */
+    /** On the bars of `non_overlapping` */
     baselines: {
       always_buy: {
         win_rate: number | null
-        /** Share of `trades` that ended in favour, time-outs at the last close of their window */
+        /** Share of `trades` that ended in favour, time-outs too */
         in_favour: number | null
         /** Basis points per call, before costs */
         gross_mean_bps: number | null
@@ -959,7 +960,7 @@ export interface TrackRecord {
       }
       always_sell: {
         win_rate: number | null
-        /** Share of `trades` that ended in favour, time-outs at the last close of their window */
+        /** Share of `trades` that ended in favour, time-outs too */
         in_favour: number | null
         /** Basis points per call, before costs */
         gross_mean_bps: number | null
@@ -968,7 +969,7 @@ export interface TrackRecord {
       }
       random: {
         win_rate: number | null
-        /** Share of `trades` that ended in favour, time-outs at the last close of their window */
+        /** Share of `trades` that ended in favour, time-outs too */
         in_favour: number | null
         /** Basis points per call, before costs */
         gross_mean_bps: number | null
@@ -978,11 +979,11 @@ export interface TrackRecord {
     }
     /** How far the price was to go, and how far it went */
     ranges: {
-      /** Verdicts with a range, HOLD included, whose window closed with all its bars */
+      /** Verdicts with a range whose window closed with all its bars */
       forecasts: number
       /** Of each series those whose windows do not overlap */
       non_overlapping: number
-      /** Share of returns within p10 and p90, which is to be 0.8; as sure as those apart make it */
+      /** Share of returns within p10 and p90, which is to be 0.8 */
       coverage_80: {
         value: number
         low: number
@@ -997,7 +998,7 @@ export interface TrackRecord {
       /** Mean pinball loss of p10 and p90, in basis points */
       pinball_bps: number | null
     }
-    /** Verdicts recorded late: when the first bar of their race had closed, or, in logs of former releases, their window; part of no other figure */
+    /** Recorded after the first bar of their race closed; in no other figure */
     recorded_late: {
       BUY: number
       SELL: number
@@ -1011,7 +1012,7 @@ export interface TrackRecord {
     model_version: string
     /** Length of one bar; bars are aligned to UTC midnight */
     timeframe: Timeframe
-    /** `calls`: BUY and SELL are called; `silent`: the model has shown no skill there and never calls; `withdrawn`: no calls for now, because of late outcomes */
+    /** `silent`: it never calls, for want of skill; `withdrawn`: no calls for now */
     state: 'calls' | 'silent' | 'withdrawn'
     /** Why no calls are made; null where they are */
     reason: string | null
@@ -1019,10 +1020,10 @@ export interface TrackRecord {
     since: string | null
     /** Days that a model is judged by: 180 up to 15m, 730 from 30m on */
     window_days: number
-    /** Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes */
+    /** AUC of the forecasts over `window_days`; null for too few outcomes */
     auc_180d: number | null
     races_180d: number
-    /** Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state */
+    /** Days below 0.505, or from 0.515 if withdrawn; 14 change the state */
     days_running: number
   }[]
   /** Give it as `after` for the rows after these; null at the end */
@@ -1046,7 +1047,7 @@ export interface Verdict {
   recorded_at: string
   /** Composite verdict */
   call: Call
-  /** 100 × the calibrated probability that the likelier barrier comes before the other */
+  /** 100 × the calibrated probability of the likelier barrier */
   confidence: number
   /** 0–100 percentile, for ranking only */
   strength: number
@@ -1059,7 +1060,7 @@ export interface Verdict {
   regime_strength: number
   volatility_percentile: number
   price: number
-  /** Distance of either barrier, as a fraction of the price at the start of the race */
+  /** Distance of either barrier, as a fraction of the price */
   barrier: number
   factors: {
     name: string
@@ -1072,13 +1073,13 @@ export interface Verdict {
   /** ISO 8601, UTC */
   anchor_bar: string
   inputs_hash: string
-  /** The regime of the verdict before in the series where it was another; empty otherwise */
+  /** Regime of the verdict before if another; else empty */
   shifted_from: Regime | ''
   /** Bars between this and the verdict before that have no verdict */
   bars_missed: number
   /** live: before the first bar of its window had closed. backfill: afterwards, when the past of the market was computed; what it foretells was not known to the model, but it was over. late: after a fault or a pause; it counts for nothing */
   recorded_as: 'live' | 'backfill' | 'late'
-  /** Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market */
+  /** Quantiles of the window's return: how far, not which way; null in a still market */
   expected_range: {
     p10: number
     p25: number
@@ -1088,20 +1089,20 @@ export interface Verdict {
   } | null
   /** Standard deviation of it, heavy-tailed; null likewise */
   expected_volatility: number | null
-  /** When everybody could read it: the end of its window, or when it was recorded if that came later */
+  /** End of its window, or when it was recorded if that was later */
   visible_at: string
-  /** Close of the bar that decided its race; null where none did, or there is no outcome yet */
+  /** Close of the bar that decided its race; null if none did */
   decided_at: string | null
-  /** Which barrier came first. This and what follows is null as long as there is no outcome */
+  /** Which barrier came first; null without an outcome */
   race: ('up' | 'down' | 'both' | 'timeout' | 'incomplete') | null
   /** Open of the first bar of the window; null where that bar is missing */
   entry_price: number | null
-  /** Price at which the race ended: a barrier, an open beyond it, or the last close; null where one bar touched both barriers, or bars are missing */
+  /** Price at which the race ended; null if that is not known */
   exit_price: number | null
   /** Close of the last bar of the window; null where bars are missing */
   close_price: number | null
-  /** Close of the bar at which the race ended: that of `decided_at`, or the last of the window */
+  /** `decided_at`, or the close of the last bar of the window */
   exit_at: string | null
-  /** Return of the call in basis points, after costs of 12; null for HOLD, and where bars are missing */
+  /** Return in basis points, after costs of 12; null for HOLD or missing bars */
   net_bps: number | null
 }

@@ -6,7 +6,6 @@ import { createAttemptLimiter, quotaBlock } from '../../accounts/index.ts'
 import { followVerdicts } from '../../analyst/index.ts'
 import { createRateLimits } from '../../http/rate-limits.ts'
 import { createBars } from '../../market/index.ts'
-import type { McpServerOptions } from '../../mcp/mcp-server.ts'
 import { requestGuard } from '../../mcp/request-guard.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Process } from '../open-process.ts'
@@ -75,7 +74,7 @@ function accountOptions({
 }
 
 function mcpOptions(
-  { settings, platform, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Process,
+  { settings, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Process,
   answers: ReturnType<typeof readModelAnswers>,
 ): NonNullable<ServerOptions['mcp']> {
   return {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
-import type { ScanFundingArbResponse } from '../../../contracts/tools/scan-funding-arb.ts'
+import type { ScanFundingArbResponse } from '../../../contracts/tools/tool-schemas.ts'
 import { seededRandom } from '../../../testing/random-walk.ts'
 import { DAYS, NOW, noisy, only, paying, plant, START, scan } from './testing/scan-planted.ts'
 

@@ -7,7 +7,7 @@ import type {
   FundingOpportunity,
   ScanFundingArbRequest,
   ScanFundingArbResponse,
-} from '../../../contracts/tools/scan-funding-arb.ts'
+} from '../../../contracts/tools/tool-schemas.ts'
 import { compareVenues, type VenuePair } from './compare-venues.ts'
 import { breakEvenHours } from './expected-carry.ts'
 import type { FundingRates } from './funding-rates.ts'

@@ -1,6 +1,6 @@
 import { marketName } from '../../../contracts/domain/series.ts'
 import { countText, listText } from '../../../contracts/domain/statistics.ts'
-import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
+import type { ScanFundingArbRequest } from '../../../contracts/tools/tool-schemas.ts'
 import {
   type Candidate,
   type Comparison,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { rankUniverse, type UniverseEntry } from '../../../contracts/domain/series.ts'
 import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import { CALLS, type Forecast } from '../../../contracts/domain/verdict.ts'
-import { RANKINGS } from '../../../contracts/tools/scan-trade-calls.ts'
+import { RANKINGS } from '../../../contracts/tools/tool-schemas.ts'
 import { rankCalls, scannedCoins } from './rank-calls.ts'
 
 const rows = fc.uniqueArray(

@@ -1,8 +1,7 @@
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { byQuoteVolume, type Universe, type UniverseEntry } from '../../../contracts/domain/series.ts'
 import { forecastShown, type Verdict } from '../../../contracts/domain/verdict.ts'
-import type { ScanRow, ScanTradeCallsRequest } from '../../../contracts/tools/scan-trade-calls.ts'
-import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import { type ScanRow, type ScanTradeCallsRequest, verifyUrl } from '../../../contracts/tools/tool-schemas.ts'
 import type { Lens, Seen } from './scan-lens.ts'
 
 /** A coin of the universe with its verdict. */

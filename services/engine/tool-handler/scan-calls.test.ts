@@ -3,7 +3,7 @@ import { rankUniverse, type UniverseEntry } from '../../../contracts/domain/seri
 import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { scanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import { scanTradeCallsResponse } from '../../../contracts/tools/tool-schemas.ts'
 import {
   BAR_CLOSE,
   METRICS,

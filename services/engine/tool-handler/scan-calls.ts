@@ -2,10 +2,7 @@ import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import type { Universe } from '../../../contracts/domain/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
-import type {
-  ScanTradeCallsRequest,
-  ScanTradeCallsResponse,
-} from '../../../contracts/tools/scan-trade-calls.ts'
+import type { ScanTradeCallsRequest, ScanTradeCallsResponse } from '../../../contracts/tools/tool-schemas.ts'
 import type { VerdictModel } from '../model/verdict-model.ts'
 import type { SeriesFinder } from './find-series.ts'
 import { type RankedCall, type Ranking, rankCalls, scannedCoins } from './rank-calls.ts'

@@ -1,5 +1,5 @@
 import type { Market, Universe, UniverseEntry } from '../../../contracts/domain/series.ts'
-import type { ScanTradeCallsRequest } from '../../../contracts/tools/scan-trade-calls.ts'
+import type { ScanTradeCallsRequest } from '../../../contracts/tools/tool-schemas.ts'
 import type { MarketMetrics } from '../engine.ts'
 
 type LensName = NonNullable<ScanTradeCallsRequest['lens']>

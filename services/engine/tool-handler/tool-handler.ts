@@ -2,10 +2,6 @@ import type { Exchange, Market, Series } from '../../../contracts/domain/series.
 import type { Timeframe } from '../../../contracts/domain/timeframes.ts'
 import type { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type {
-  ScanFundingArbRequest,
-  ScanFundingArbResponse,
-} from '../../../contracts/tools/scan-funding-arb.ts'
 import { toolArguments } from '../../../contracts/tools/tool-arguments.ts'
 import {
   TOOLS,
@@ -13,6 +9,7 @@ import {
   type ToolRequest,
   type ToolResponse,
 } from '../../../contracts/tools/tool-catalogue.ts'
+import type { ScanFundingArbRequest, ScanFundingArbResponse } from '../../../contracts/tools/tool-schemas.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model/verdict-model.ts'

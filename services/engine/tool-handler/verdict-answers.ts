@@ -2,9 +2,11 @@ import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { UNCONFIRMED_TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { forecastShown, type Verdict } from '../../../contracts/domain/verdict.ts'
 import { textOf } from '../../../contracts/infra/json.ts'
-import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
-import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
-import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import {
+  type GetMarketRegimeResponse,
+  type GetTradeCallResponse,
+  verifyUrl,
+} from '../../../contracts/tools/tool-schemas.ts'
 import type { FreshReading } from './board-reading.ts'
 
 type AgelessAnswer = Omit<GetTradeCallResponse, 'data_age_ms'>

@@ -244,17 +244,10 @@ describe('the account of a key', () => {
     expect(asked).toEqual([['erase', ACCOUNT, { correlationId: expect.any(String), actor: `key ${KEY_ID}` }]])
   })
 
-  test('lists its keys page by page, each once, and no key itself', async () => {
-    const seen: string[] = []
-    for (let after = ''; ; ) {
-      const answer = await ask('GET', `/api/keys?limit=2${after}`)
-      const { keys, next } = answer.json<{ keys: { key_id: string }[]; next: string | null }>()
-      expect(Object.keys(keys[0] ?? {}).toSorted()).toEqual(['created_at', 'hint', 'key_id', 'label'])
-      seen.push(...keys.map(({ key_id }) => key_id))
-      if (next === null) break
-      after = `&after=${next}`
-    }
-    expect(seen).toEqual(VIEW.keys.map(({ keyId }) => keyId))
+  test('lists its keys, and no key itself', async () => {
+    const { keys } = (await ask('GET', '/api/keys')).json<{ keys: { key_id: string }[] }>()
+    expect(Object.keys(keys[0] ?? {}).toSorted()).toEqual(['created_at', 'hint', 'key_id', 'label'])
+    expect(keys.map(({ key_id }) => key_id)).toEqual(VIEW.keys.map(({ keyId }) => keyId))
   })
 
   test('issues a key, told once', async () => {

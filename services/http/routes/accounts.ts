@@ -11,12 +11,10 @@ import {
   type SignInAnswer,
   signInAnswerSchema,
 } from '../../../contracts/answers/account.ts'
-import { rowsParameter } from '../../../contracts/answers/parameters.ts'
 import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { type AppRow, appsAnswerSchema } from '../../../contracts/domain/oauth.ts'
 import type { Tier } from '../../../contracts/domain/plans.ts'
-import { assert } from '../../../contracts/errors/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PlanPeriod } from '../../../projections/index.ts'
@@ -201,21 +199,8 @@ function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
   on(
     'GET /api/keys',
     operation('account', 'keys', 'The keys of the account, without their text'),
-    {
-      querystring: z.strictObject({
-        after: uuid('Further keys: the `next` of the answer before').optional(),
-        limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
-      }),
-      response: { 200: keysAnswerSchema },
-    },
-    async ({ accountId }, { after, limit }) => {
-      const { keys } = await ofOwn(accounts.show(accountId))
-      const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
-      const page = keys.slice(first, first + limit)
-      const next = first + limit < keys.length ? (page.at(-1)?.keyId ?? null) : null
-      assert(next !== after || next === null, 'a cursor of keys advances', next ?? '')
-      return { keys: page.map(toKeyRow), next }
-    },
+    { response: { 200: keysAnswerSchema } },
+    async ({ accountId }) => ({ keys: (await ofOwn(accounts.show(accountId))).keys.map(toKeyRow) }),
   )
   on(
     'POST /api/keys',

@@ -94,10 +94,7 @@ function keyRoutes(on: On, accounts: Accounts): void {
     'GET /operator/keys',
     undefined,
     { querystring: z.strictObject({ account_id: uuid }), response: { 200: keysAnswerSchema } },
-    async (_origin, { account_id: id }) => ({
-      keys: (await accounts.show(id)).keys.map(toKeyRow),
-      next: null,
-    }),
+    async (_origin, { account_id: id }) => ({ keys: (await accounts.show(id)).keys.map(toKeyRow) }),
   )
   on('DELETE /operator/keys/:id', undefined, { params }, async (origin, { id }) =>
     accounts.revokeKey(await accounts.accountOfKey(id), id, origin),

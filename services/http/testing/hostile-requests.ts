@@ -181,7 +181,6 @@ function malformed(random: SeededRandom, routes: readonly Route[]): HostileReque
     ['a target that is no path', 'GET http://[ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'],
     ['a target without a path', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n'],
     ['an upgrade', 'GET /mcp HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'],
-    ['an expectation', `${post}expect: 200-maybe\r\ncontent-length: 2\r\n\r\n{}`],
   ])
   const bytes = typeof text === 'string' ? Buffer.from(text, 'latin1') : text
   return { kind, bytes, isAbandoned: false, mayBeSilent: true }

@@ -62,11 +62,8 @@ export const TRACK_RECORD: JsonObject = { as_of: '17', rows: [], next: null }
 export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOptions => ({
   calls: fakeCalls().path,
   checkKey: async (authorization) =>
-    authorization === KEYS.unknown
-      ? 'key_unknown'
-      : authorization === KEYS.unverifiable
-        ? 'key_unverifiable'
-        : 'ok',
+    (({ [KEYS.unknown]: 'key_unknown', [KEYS.unverifiable]: 'key_unverifiable' }) as const)[authorization] ??
+    'ok',
   guard: requestGuard({ host: '127.0.0.1', origins: ['https://page.example'] }),
   sources: {
     version: '1.2.3',

@@ -3,7 +3,7 @@ import { forecastShown } from '../../../contracts/domain/verdict.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import { verifyUrl } from '../../../contracts/tools/tool-schemas.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
 /** The parts of a body. */

@@ -7,7 +7,7 @@ import {
   type ScanFundingArbResponse,
   scanFundingArbRequest,
   scanFundingArbResponse,
-} from '../../../../contracts/tools/scan-funding-arb.ts'
+} from '../../../../contracts/tools/tool-schemas.ts'
 import { seededRandom } from '../../../../testing/random-walk.ts'
 import { createFundingRates } from '../funding-rates.ts'
 import { LatestPrices } from '../latest-prices.ts'

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { regimeShiftsAnswerSchema } from '../answers/history.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../answers/knowledge.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../answers/parameters.ts'
 import { LIMITS } from '../limits.ts'
-import type { ToolDefinition } from './tool-catalogue.ts'
+import { type ToolDefinition } from './tool-catalogue.ts'
 
 /** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUERY`, …). */
 export const searchKnowledgeRequest = z.strictObject({
@@ -26,14 +28,7 @@ export const chatKnowledgeRequest = z.strictObject({
     .min(LIMITS.questionCharactersLeast)
     .max(LIMITS.questionCharacters)
     .describe('One question about this service; earlier ones are not remembered'),
-  model: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe(
-      '`extractive`, or the model of this service where it has one; a wrong name is answered with the list',
-    ),
+  model: z.string().min(1).max(100).optional().describe('`extractive`, or the model of this service'),
 })
 
 export interface ChatRequest {
@@ -61,5 +56,29 @@ export const KNOWLEDGE_TOOLS = {
       'Answers one question about this service: explains how it works, what it charges, how payments by x402 work. From its documentation, with the sections it is taken from, or says that the documentation does not say. Needs an API key; costs no calls, but has a limit of its own.',
     request: chatKnowledgeRequest,
     response: chatAnswerSchema,
+  },
+} as const satisfies Record<string, ToolDefinition>
+
+/** Rows of one answer: what a model can read, fewer than over HTTP. */
+const ROWS = 100
+
+/** The tools that read what was recorded. They are open and free, as the same is over HTTP, and need no key. */
+export const HISTORY_TOOLS = {
+  get_regime_shifts: {
+    title: 'History of regimes',
+    description:
+      'The past: when the regime of a coin last changed, flipping between trending, ranging and volatile. Regime shifts at a timeframe on an exchange, newest first, each with its verdict, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
+    request: z.strictObject({
+      exchange: exchangeParameter.optional().describe('Exchange code; left out, the first monitored'),
+      coin: coinParameter,
+      timeframe: timeframeParameter.default('4h'),
+      limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),
+      after: z
+        .string()
+        .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
+        .optional()
+        .describe('The `next` of an answer, for the older shifts after it'),
+    }),
+    response: regimeShiftsAnswerSchema,
   },
 } as const satisfies Record<string, ToolDefinition>
