@@ -9,6 +9,23 @@ const SUBJECT_TOKENS = 16
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/
 const QUOTED_CHARACTERS = 80
 
+/** Ends all that listens and serves at its signal, or when the bus is closed. */
+export function createBusGate() {
+  const closing = new AbortController()
+  return {
+    isOpen: (): boolean => !closing.signal.aborted,
+    /** @throws ServiceError `dependency_unavailable` once it is closed, `internal_error` for an invalid subject */
+    check(subject: string): void {
+      if (closing.signal.aborted) throw unavailable('the bus is closed')
+      checkSubject(subject)
+    },
+    onEnd(signal: AbortSignal, end: () => void): void {
+      AbortSignal.any([signal, closing.signal]).addEventListener('abort', end, { once: true })
+    },
+    close: (): void => closing.abort(),
+  }
+}
+
 /** Refuses anything but tokens joined by dots; wildcards are no tokens. @throws ServiceError `internal_error` */
 export function checkSubject(subject: string): void {
   const tokens = subject.split('.')

@@ -2,11 +2,10 @@ import type { Bus, ReportFault } from './bus.ts'
 import {
   type AnswerRequest,
   answerRequests,
-  checkSubject,
+  createBusGate,
   encodeBody,
   nobodyAnswersError,
   readReply,
-  unavailable,
   withinTime,
 } from './bus-messages.ts'
 
@@ -16,30 +15,22 @@ export function createInProcessBus({ report }: { readonly report: ReportFault })
   /** By subject; the one that answered longest ago comes first. */
   const servers = new Map<string, AnswerRequest[]>()
   const underWay = new Set<Promise<string>>()
-  const closing = new AbortController()
-
-  function check(subject: string): void {
-    if (closing.signal.aborted) throw unavailable('the bus is closed')
-    checkSubject(subject)
-  }
-  function onEnd(signal: AbortSignal, end: () => void): void {
-    AbortSignal.any([signal, closing.signal]).addEventListener('abort', end, { once: true })
-  }
+  const gate = createBusGate()
 
   return {
     async notify(subject) {
-      check(subject)
+      gate.check(subject)
       for (const listener of listeners.get(subject) ?? []) listener()
     },
     listen(subject, listener, { signal }) {
-      check(subject)
+      gate.check(subject)
       if (signal.aborted) return
       const listening = listeners.get(subject) ?? new Set()
       listeners.set(subject, listening.add(listener))
-      onEnd(signal, () => listening.delete(listener))
+      gate.onEnd(signal, () => listening.delete(listener))
     },
     async request(subject, body, { timeoutMs }) {
-      check(subject)
+      gate.check(subject)
       const text = encodeBody(subject, body)
       const answering = servers.get(subject)
       const answer = answering?.shift()
@@ -50,20 +41,20 @@ export function createInProcessBus({ report }: { readonly report: ReportFault })
       return readReply(subject, await withinTime(reply, timeoutMs, `the request to ${subject}`))
     },
     serve(subject, handler, { signal }) {
-      check(subject)
+      gate.check(subject)
       if (signal.aborted) return
       const answer = answerRequests(subject, handler, report)
       const answering = servers.get(subject) ?? []
       servers.set(subject, answering)
       answering.push(answer)
-      onEnd(signal, () => answering.splice(answering.indexOf(answer), 1))
+      gate.onEnd(signal, () => answering.splice(answering.indexOf(answer), 1))
     },
     async health() {
-      const ok = !closing.signal.aborted
+      const ok = gate.isOpen()
       return { ok, adapter: 'in-process', detail: ok ? 'open' : 'closed' }
     },
     async close() {
-      closing.abort()
+      gate.close()
       await Promise.all(underWay)
     },
   }

@@ -3,7 +3,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Bus, BusHealth } from './bus.ts'
 import {
   answerRequests,
-  checkSubject,
+  createBusGate,
   encodeBody,
   nobodyAnswersError,
   readReply,
@@ -37,17 +37,10 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   // Verdicts, questions and answers of another deployment belong to a log that these processes have never seen.
   const named = (use: 'notify' | 'request', subject: string): string =>
     `signal-service.${logId}.${use}.${subject}`
-  const closing = new AbortController()
+  const gate = createBusGate()
   const underWay = new Set<Promise<void>>()
   let closed: Promise<void> | undefined
 
-  function check(subject: string): void {
-    if (closing.signal.aborted) throw unavailable('the bus is closed')
-    checkSubject(subject)
-  }
-  function onEnd(signal: AbortSignal, end: () => void): void {
-    AbortSignal.any([signal, closing.signal]).addEventListener('abort', end, { once: true })
-  }
   const fail = (what: string, cause: unknown): void =>
     report(unavailable(`${what} failed: ${reasonOf(cause)}`, cause))
 
@@ -60,20 +53,20 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
 
   return {
     async notify(subject) {
-      check(subject)
+      gate.check(subject)
       link.requireUp()
       connection.publish(named('notify', subject))
     },
     listen(subject, listener, { signal }) {
-      check(subject)
+      gate.check(subject)
       if (signal.aborted) return
       const subscription = connection.subscribe(named('notify', subject), {
         callback: (error) => (error === null ? listener() : fail(`listening to ${subject}`, error)),
       })
-      onEnd(signal, () => subscription.unsubscribe())
+      gate.onEnd(signal, () => subscription.unsubscribe())
     },
     async request(subject, body, { timeoutMs }) {
-      check(subject)
+      gate.check(subject)
       const text = encodeBody(subject, body)
       link.requireUp()
       const asking = connection.request(named('request', subject), text, { timeout: timeoutMs })
@@ -83,7 +76,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
       return readReply(subject, reply.string())
     },
     serve(subject, handler, { signal }) {
-      check(subject)
+      gate.check(subject)
       if (signal.aborted) return
       const answer = answerRequests(subject, handler, report)
       const respond = async (request: Msg): Promise<void> => {
@@ -95,14 +88,14 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
         callback: (error, request) =>
           error === null ? follow(respond(request), subject) : fail(`serving ${subject}`, error),
       })
-      onEnd(signal, () => {
+      gate.onEnd(signal, () => {
         if (connection.isClosed()) return
         subscription.drain().catch((error: unknown) => fail('ending to serve requests', error))
       })
     },
     health: () => checkHealth(link),
     close() {
-      closing.abort()
+      gate.close()
       closed ??= closeLink(link, underWay)
       return closed
     },
