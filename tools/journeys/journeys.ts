@@ -17,9 +17,7 @@ import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { type CallCounter, type Calls, countCalls, fileOf, functionOf } from './count-calls.ts'
 
 /** A request of each kind is made so often; a file that only some of them ran was by chance, or for the first. */
-const REQUESTS = 4
-/** More of these: by chance the hour brings other work along. */
-const DELIVERIES = 6
+const REQUESTS = 6
 /** How long the idle service is watched that they are compared with. */
 const IDLE_MS = 10_000
 /** A request counts for what ran so many times more often than while idle. */
@@ -126,7 +124,7 @@ async function webhookJourney(counter: CallCounter, idle: Stretch, data: string)
       events: ['trade_call', 'regime_shift'],
     })
     await next()
-    const calls = await requestCalls(counter, next, DELIVERIES)
+    const calls = await requestCalls(counter, next)
     return journeyOf('A bar closes and a webhook is delivered', idle, calls)
   } finally {
     await service.stop()
@@ -151,10 +149,9 @@ async function stretchOf(counter: CallCounter, work: () => Promise<unknown>): Pr
 async function requestCalls(
   counter: CallCounter,
   request: (number: number) => Promise<unknown>,
-  times = REQUESTS,
 ): Promise<Stretch[]> {
   const stretches: Stretch[] = []
-  for (let n = 0; n <= times; n++) {
+  for (let n = 0; n <= REQUESTS; n++) {
     const stretch = await stretchOf(counter, async () => {
       await request(n)
       await delay(AFTER_MS)
