@@ -45,17 +45,14 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
         .join(''),
 
     /**
-     * Hashes or entries.
-     *
-     * @param path below `/log/`: `tile/0/x001/234`
-     * @throws ServiceError `log_path_invalid`, `log_not_there`
+     * Hashes or entries. @param path below `/log/`: `tile/0/x001/234` @throws ServiceError `log_path_invalid`,
+     * `log_not_there`
      */
     tile: (path: string): Buffer => tree.tile(requireTile(path)) ?? notThere(),
 
     /**
-     * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
-     *
-     * @throws ServiceError `log_path_invalid`, `log_not_there`
+     * The contents of a tile, a line for each entry; `null` for a content that is not shown yet. @throws ServiceError
+     * `log_path_invalid`, `log_not_there`
      */
     async contents(path: string, signal: AbortSignal) {
       const tile = requireTile(path)
@@ -69,11 +66,7 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
       return { text: lines.map((line) => `${line}\n`).join(''), isWhole: !lines.includes('null') }
     },
 
-    /**
-     * A proof file for one event.
-     *
-     * @throws ServiceError `log_not_signed` if no checkpoint holds it yet
-     */
+    /** A proof file for one event. @throws ServiceError `log_not_signed` if no checkpoint holds it yet */
     async proof({ id, position }: Pick<EventPlace, 'id' | 'position'>, signal: AbortSignal): Promise<string> {
       const { size, note } = newest()
       const tile = tree.tileOf(position)

@@ -27,11 +27,8 @@ import { awaitStore } from './await-store.ts'
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
 /**
- * Opens store, bus and cache as the settings say.
- *
- * @param appended called after each append
- * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
- * `cache_unavailable`, `config_invalid`
+ * Opens store, bus and cache as the settings say. @param appended called after each append @throws ServiceError
+ * `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`, `cache_unavailable`, `config_invalid`
  */
 export async function openPlatform(start: Start, appended: AppendDone = () => undefined) {
   const { settings, shutdown } = start
