@@ -4,8 +4,7 @@ import type { RecordedEvent } from '../contracts/infra/event.ts'
 import { rowsInMemory } from '../projections/index.ts'
 import { contentText, encodeEntry, entryOf } from '../services/proof/tree/entry.ts'
 import { hashesOver, leafHash, rootOf, rootOfInclusion } from '../services/proof/tree/merkle.ts'
-import { type TreeRow, transparencyTree } from '../services/proof/tree/transparency-tree.ts'
-import { createTreeReader } from '../services/proof/tree/tree-reader.ts'
+import { createTreeReader, type TreeRow, transparencyTree } from '../services/proof/tree/tree-reader.ts'
 import { measure, report, timed } from './support/measure.ts'
 
 /**

@@ -34,7 +34,6 @@ export interface DataProjection<Row extends JsonObject = JsonObject> extends Pro
 /** Folds events exactly as they were appended, without upcasting them. */
 export interface RecordedProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
   readonly needs: 'recorded'
-  /** As that of a {@link DataProjection}. */
   fold(rows: Rows<Row>, event: RecordedEvent): void
 }
 

@@ -39,7 +39,6 @@ export interface AccountRow extends JsonObject {
   readonly generation: number
   /** Sessions that began before then have ended, Unix milliseconds. */
   readonly sessionsFrom: number
-  /** Ids of the programs that act for it. */
   readonly apps: readonly string[]
   /** Plans that may still run, oldest first. */
   readonly plans: readonly PlanPeriod[]

@@ -4,7 +4,6 @@ import type { Projection } from '../projection.ts'
 
 /** The place of the chat that an idempotency key was used for. Key: {@link chatKey}. */
 export interface ChatPlace extends JsonObject {
-  /** Id of the window, whose stream it is in. */
   readonly window: string
   readonly revision: Revision
   readonly requestHash: string

@@ -4,7 +4,6 @@ import type { Projection, Rows } from '../projection.ts'
 
 /** The place of the call that an idempotency key was used for. Key: {@link debitKey}. */
 export interface DebitPlace extends JsonObject {
-  /** Id of the quota window, whose stream it is in. */
   readonly window: string
   readonly revision: Revision
   readonly requestHash: string
@@ -14,7 +13,6 @@ export interface DebitPlace extends JsonObject {
 export interface UsageDay extends JsonObject {
   readonly day: string
   readonly calls: number
-  /** By tool. */
   readonly tools: Readonly<Record<string, number>>
 }
 
@@ -24,10 +22,9 @@ export const debitKey = (payerId: string, idempotencyHash: string): string =>
 export const usageDayPrefix = (payerId: string): string => `day/${payerId}/`
 
 /**
- * Finds a counted call by the Idempotency-Key it came with, whichever window it was counted in, and counts the
- * calls of every payer by day and tool. The calls themselves are in the payers' streams, where they are read
- * from. Both are in one projection because there is a debit for every tool call, and reading it costs more than
- * folding it.
+ * Finds a counted call by the Idempotency-Key it came with, whichever window it was counted in, and counts the calls of
+ * every payer by day and tool. The calls themselves are in the payers' streams, where they are read from. Both are in
+ * one projection because there is a debit for every tool call, and reading it costs more than folding it.
  */
 export const debits: Projection<DebitPlace | UsageDay> = {
   name: 'debits',
@@ -36,21 +33,12 @@ export const debits: Projection<DebitPlace | UsageDay> = {
   fold(rows, event) {
     if (event.type !== 'QuotaDebited') return
     const { payerId, idempotencyHash, requestHash, window, day, tool } = event.data
-    if (idempotencyHash !== null) {
-      rows.put(debitKey(payerId, idempotencyHash), {
-        window: window.id,
-        revision: event.revision,
-        requestHash,
-      })
-    }
-    countDay(rows as Rows<UsageDay>, `${usageDayPrefix(payerId)}${day}`, day, tool)
+    const place = { window: window.id, revision: event.revision, requestHash }
+    if (idempotencyHash !== null) rows.put(debitKey(payerId, idempotencyHash), place)
+    const key = `${usageDayPrefix(payerId)}${day}`
+    const { calls = 0, tools = {} } = (rows as Rows<UsageDay>).get(key) ?? {}
+    // A name that every object has is not a count.
+    const ofTool = Object.hasOwn(tools, tool) ? (tools[tool] ?? 0) : 0
+    rows.put(key, { day, calls: calls + 1, tools: { ...tools, [tool]: ofTool + 1 } })
   },
-}
-
-function countDay(rows: Rows<UsageDay>, key: string, day: string, tool: string): void {
-  const before = rows.get(key)
-  const tools = before?.tools ?? {}
-  // A name that every object has is not a count.
-  const ofTool = Object.hasOwn(tools, tool) ? (tools[tool] ?? 0) : 0
-  rows.put(key, { day, calls: (before?.calls ?? 0) + 1, tools: { ...tools, [tool]: ofTool + 1 } })
 }

@@ -11,9 +11,8 @@ export interface Decided extends JsonObject {
 }
 
 /**
- * The public part of each series: the newest verdict whose window has closed, with its outcome.
- *
- * @example rows.get('SIM.BTC.1h')?.newest.race
+ * The public part of each series: the newest verdict whose window has closed, with its outcome. @example
+ * rows.get('SIM.BTC.1h')?.newest.race
  */
 export const decided: Projection<Decided> = {
   name: 'decided',

@@ -6,7 +6,6 @@ import type { Projection } from '../projection.ts'
 /** The newest verdict of a series, and how many were recorded. Key: the series' name. */
 export interface LatestVerdict extends JsonObject {
   readonly verdict: Verdict
-  /** Log position of the newest verdict. */
   readonly position: string
   readonly recorded: number
   readonly buys: number

@@ -5,7 +5,6 @@ import type { Projection } from '../projection.ts'
 /** The keys of the transparency log and the origin they sign for. Key: {@link LOG_KEYS}. */
 export interface LogKeysRow extends JsonObject {
   readonly origin: string
-  /** Keys that sign now. */
   readonly vkeys: readonly string[]
   /** Keys that ever signed, oldest first: old checkpoints are checked with them. */
   readonly published: readonly string[]

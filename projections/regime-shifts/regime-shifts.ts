@@ -12,7 +12,6 @@ export interface RegimeShift extends JsonObject {
   readonly priorRegime: Regime
   readonly confidence: number
   readonly verdictId: string
-  /** Position of its verdict. */
   readonly position: string
 }
 

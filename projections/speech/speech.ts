@@ -15,9 +15,7 @@ export const binOf = (probability: number): number =>
 
 /**
  * Area under the ROC curve of binned forecasts: the chance that a race which the upper barrier won had the higher
- * forecast than one that the lower barrier won; ties count one half.
- *
- * @returns `auc` NaN where only one side ever won
+ * forecast than one that the lower barrier won; ties count one half. @returns `auc` NaN where only one side ever won
  */
 export function areaUnder(
   up: Float64Array,
@@ -66,11 +64,8 @@ export interface SpeechChange extends JsonObject {
   /** The newest UTC day whose outcomes count: its begin. */
   readonly day: number
   readonly auc: number
-  /** Outcomes that the AUC is of. */
   readonly races: number
-  /** Consecutive days that asked for the change. */
   readonly days: number
-  /** Version of the rule. */
   readonly rule: number
 }
 
@@ -78,7 +73,6 @@ export interface SpeechChange extends JsonObject {
 export interface SpeechRow extends JsonObject {
   readonly modelVersion: string
   readonly timeframe: Timeframe
-  /** The newest changes, oldest first. */
   readonly changes: readonly SpeechChange[]
   /** AUC of the newest day that is over; null if there are too few races. */
   readonly auc: number | null
@@ -127,10 +121,6 @@ export const speech: Projection<SpeechRow | DayRow> = {
 
 type SpeechRows = Rows<SpeechRow | DayRow>
 
-/** Only calls that are made can be withdrawn. */
-const makesCalls = ({ timeframe }: Pick<Outcome, 'timeframe'>): boolean =>
-  CALLING_AUC[timeframe] !== undefined
-
 const rowOf = (
   rows: SpeechRows,
   { modelVersion, timeframe }: Pick<Outcome, 'modelVersion' | 'timeframe'>,
@@ -147,7 +137,9 @@ const rowOf = (
 
 function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
   const { race, recordedLate, validUntil, probability } = outcome
-  if (!makesCalls(outcome) || recordedLate || (race !== 'up' && race !== 'down')) return
+  // Only calls that are made can be withdrawn.
+  const makesCalls = CALLING_AUC[outcome.timeframe] !== undefined
+  if (!makesCalls || recordedLate || (race !== 'up' && race !== 'down')) return
   const day = Math.floor(validUntil / DAY_MS)
   let row = rowOf(rows, outcome)
   const newest = row.days.at(-1)
@@ -159,13 +151,9 @@ function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
   }
   const key = dayKey(row, day)
   const races = (rows.get(key) as DayRow | undefined) ?? NO_DAY
-  rows.put(key, {
-    ...races,
-    [race]: races[race].with(binOf(probability), atBin(races[race], probability) + 1),
-  })
+  const bin = binOf(probability)
+  rows.put(key, { ...races, [race]: races[race].with(bin, (races[race][bin] ?? 0) + 1) })
 }
-
-const atBin = (bins: readonly number[], probability: number): number => bins[binOf(probability)] ?? 0
 
 /** Drops the days before the window of a new one. */
 function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {

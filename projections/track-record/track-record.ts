@@ -1,20 +1,48 @@
 import type { Outcome, RaceOutcome } from '../../contracts/domain/outcome.ts'
-import { type Series, seriesName } from '../../contracts/domain/series.ts'
-import type { Timeframe } from '../../contracts/domain/timeframes.ts'
-import type { Call } from '../../contracts/domain/verdict.ts'
+import { seriesName } from '../../contracts/domain/series.ts'
+import { type Timeframe, timeframeMs } from '../../contracts/domain/timeframes.ts'
+import { type Call, WINDOW_BARS } from '../../contracts/domain/verdict.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import type { Projection, Rows } from '../projection.ts'
-import {
-  addToBlock,
-  type Block,
-  type BlockSums,
-  blockOf,
-  NO_BLOCK,
-  NO_BLOCKS,
-  replaceBlock,
-} from './block-sums.ts'
 import { type CallTally, countCall, NO_CALLS, netReturn } from './call-tally.ts'
 import { countRange, isScored, NO_RANGES, type RangeTally } from './range-tally.ts'
+
+/** Returns in different blocks of time count as independent; a block is this many windows long. */
+const WINDOWS_PER_BLOCK = 50
+
+/** Returns that fell into one block of time. */
+interface Block extends JsonObject {
+  readonly n: number
+  readonly sum: number
+}
+
+/**
+ * The sums from which the spread of block sums is computed for any mean: over all blocks, their number and the sums of
+ * n², n·S and S².
+ */
+interface BlockSums extends JsonObject {
+  readonly blocks: number
+  readonly nn: number
+  readonly ns: number
+  readonly ss: number
+}
+
+const NO_BLOCK: Block = { n: 0, sum: 0 }
+const NO_BLOCKS: BlockSums = { blocks: 0, nn: 0, ns: 0, ss: 0 }
+
+/** The number of the block that a bar closes in. */
+const blockOf = (timeframe: Timeframe, barClose: number): number =>
+  Math.floor(barClose / (WINDOWS_PER_BLOCK * WINDOW_BARS[timeframe] * timeframeMs(timeframe)))
+
+const addToBlock = (block: Block, value: number): Block => ({ n: block.n + 1, sum: block.sum + value })
+
+/** The sums after one of the blocks became another. */
+const replaceBlock = (sums: BlockSums, before: Block, after: Block): BlockSums => ({
+  blocks: sums.blocks + (before.n === 0 ? 1 : 0),
+  nn: sums.nn + after.n ** 2 - before.n ** 2,
+  ns: sums.ns + after.n * after.sum - before.n * before.sum,
+  ss: sums.ss + after.sum ** 2 - before.sum ** 2,
+})
 
 /** Sum of squared errors of forecasts, over the races that one barrier won. */
 export interface BrierSum extends JsonObject {
@@ -25,9 +53,7 @@ export interface BrierSum extends JsonObject {
 /** Forecasts of the likelier side within one percent of one another; races that one barrier won. */
 export interface ReliabilitySum extends JsonObject {
   readonly races: number
-  /** Races that the likelier side won. */
   readonly wins: number
-  /** Sum of the likelier side's probabilities. */
   readonly said: number
   /** Races of each series whose windows do not overlap: as many as are independent. */
   readonly apart: number
@@ -36,7 +62,6 @@ export interface ReliabilitySum extends JsonObject {
 /** All that was counted of a model, for one series or pooled over all series of a timeframe. */
 export interface TrackRecord extends JsonObject {
   readonly modelVersion: string
-  /** Name of the series; null in a pooled record. */
   readonly series: string | null
   readonly timeframe: Timeframe
   readonly verdicts: number
@@ -107,7 +132,7 @@ export type TrackRecordRows = Rows<Row>
 /** Counts an outcome for the model that foresaw it. */
 export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   // A verdict recorded after its window forecast nothing: it is counted, but not scored.
-  if (outcome.recordedLate) return countApart(rows, outcome, late(outcome))
+  if (outcome.recordedLate) return countLate(rows, outcome)
   const { modelVersion, timeframe, barClose } = outcome
   const name = seriesName(outcome)
   const seriesKey = seriesRecordKey(modelVersion, name)
@@ -151,30 +176,19 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   })
 }
 
-/** Changes the records of a series and of its timeframe by what is no verdict to be scored. */
-function countApart(
-  rows: Rows<Row>,
-  about: Series & { readonly modelVersion: string },
-  change: (record: TrackRecord) => TrackRecord,
-): void {
-  const { modelVersion, timeframe } = about
-  const name = seriesName(about)
+/** Counts a late verdict, and the bars missed before it, for its series and its timeframe. */
+function countLate(rows: Rows<Row>, outcome: Outcome): void {
+  const { modelVersion, timeframe, call, barsMissed } = outcome
+  const name = seriesName(outcome)
   for (const [key, series] of [
     [seriesRecordKey(modelVersion, name), name],
     [timeframeRecordKey(modelVersion, timeframe), null],
   ] as const) {
-    const before = (rows.get(key) as TrackRecord | undefined) ?? emptyRecord(about, series)
-    rows.put(key, change(before))
+    const before = (rows.get(key) as TrackRecord | undefined) ?? emptyRecord(outcome, series)
+    const recordedLate = { ...before.recordedLate, [call]: before.recordedLate[call] + 1 }
+    rows.put(key, { ...before, recordedLate, barsMissed: before.barsMissed + barsMissed })
   }
 }
-
-const late =
-  ({ call, barsMissed }: Outcome) =>
-  (record: TrackRecord): TrackRecord => ({
-    ...record,
-    recordedLate: { ...record.recordedLate, [call]: record.recordedLate[call] + 1 },
-    barsMissed: record.barsMissed + barsMissed,
-  })
 
 function emptyRecord(
   { modelVersion, timeframe }: Pick<Outcome, 'modelVersion' | 'timeframe'>,

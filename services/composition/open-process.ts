@@ -1,54 +1,29 @@
-import { readFileSync } from 'node:fs'
-import { Registry } from 'prom-client'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Accounts } from '../accounts/index.ts'
 import { type ReplaySource, ReplayWorker, replaysOnThisThread } from '../analyst/index.ts'
 import { logFile } from '../log/embedded/embedded-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
-import { openFeed, requireKnownCoins, watchListOf } from './adapters/open-feed.ts'
-import { openPlatform } from './adapters/open-platform.ts'
-import { openProjector } from './adapters/start-projector.ts'
-import { createConsole } from './console.ts'
-import { createCounters } from './metrics/counters.ts'
 import { registerGauges } from './metrics/gauges.ts'
 import { openCallers } from './roles/callers.ts'
 import { createEngineRole } from './roles/engine-role.ts'
 import { openDocumentation } from './roles/knowledge.ts'
-import { createMarketNow, withVerdictStreams } from './roles/newest-verdicts.ts'
+import { withVerdictStreams } from './roles/newest-verdicts.ts'
 import { openPayments } from './roles/payments.ts'
 import { openRemoteEngines } from './roles/remote-engines.ts'
-import { openSpeech } from './roles/speech.ts'
 import { openTransparencyLog } from './roles/transparency-log.ts'
 import { type OpenedWebhooks, openWebhooks } from './roles/webhooks.ts'
-import type { SharedParts } from './shared-parts.ts'
+import { openShared, type SharedParts } from './shared-parts.ts'
 import type { Start } from './shutdown.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 /** Every part of a process that its roles need. */
 export type Process = Awaited<ReturnType<typeof openProcess>>
 
 /** Opens every part of a process, each over those before it; none begins to work yet. */
 export async function openProcess(start: Start, output: NodeJS.WriteStream) {
-  const { settings, shutdown } = start
-  requireKnownCoins(settings)
-  const registry = new Registry()
-  const counters = createCounters(registry)
-  const terminal = createConsole(settings, output, Date.now)
-  const platform = await openPlatform(start, counters.appended)
-  const feed = await openFeed(start, platform)
-  const projector = await openProjector(start, platform)
-  const speech = openSpeech(start, platform, projector)
-  const address = { url: settings.PUBLIC_URL ?? '' }
-  const publicUrl = (): string => address.url
-  const marketNow = createMarketNow(settings, feed, projector)
-  const watchList = await watchListOf(start, feed)
-  const opened = { version, terminal, platform, feed, projector, speech, counters, publicUrl, marketNow }
-  const shared: SharedParts = { ...start, ...opened, watchList }
-
+  const { shutdown } = start
+  const shared = await openShared(start, output)
+  const { watchList, projector, registry } = shared
   const engine = watchList && createEngineRole({ ...shared, watchList, signal: shutdown.drainSignal })
   const remote = openRemoteEngines(shared)
   const toolHandler = engine?.toolHandler ?? remote
@@ -68,14 +43,9 @@ export async function openProcess(start: Start, output: NodeJS.WriteStream) {
     payments,
     webhooks,
     transparencyLog,
-    registry,
     replay: openReplays(shared),
     /** Milliseconds, on a clock that is never set. */
     openedAt: performance.now(),
-    /** Notes the address at which the process listens. */
-    listensAt(url: string | undefined) {
-      address.url = url ?? address.url
-    },
     /** Settles, sends and signs, where this process does, until it drains. */
     async run(): Promise<void> {
       const { drainSignal } = shutdown

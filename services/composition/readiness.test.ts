@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../contracts/domain/series.ts'
 import { MINUTE_MS } from '../../contracts/domain/timeframes.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
-import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { readModelComponents } from './readiness.ts'
-import { dispatcherComponent } from './roles/dispatcher-health.ts'
-import { marketComponent } from './roles/market-health.ts'
+import { type MonitoredCounts, marketComponent } from './roles/market-health.ts'
+import { dispatcherComponent } from './roles/webhooks.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS

@@ -44,10 +44,9 @@ const NEEDED_BY_CALLERS: ReadonlySet<string> = new Set(
 /**
  * A read model is degraded while it is built, and its routes refuse; it fails the process if callers are refused
  * altogether. One that falls behind later catches up by itself. One that is ahead of the store was folded from another
- * log. An event of theirs that the log lacks is reported until the next start.
- *
- * @param context.hasCallers whether anybody but the operator asks this process
- * @param context.head newest position of the store, if it could be read, later than the models were
+ * log. An event of theirs that the log lacks is reported until the next start. @param context.hasCallers whether
+ * anybody but the operator asks this process @param context.head newest position of the store, if it could be read,
+ * later than the models were
  */
 export function readModelComponents(
   models: readonly ProjectionHealth[],

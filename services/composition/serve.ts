@@ -10,9 +10,8 @@ import type { Settings } from '../runtime/config/settings.ts'
 const BAD_ADDRESS: readonly string[] = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EACCES', 'EINVAL']
 
 /**
- * Listens, and answers the address under which callers reach the service.
- *
- * @throws ServiceError `port_in_use`, or `config_invalid` for an address that is not this machine's.
+ * Listens, and answers the address under which callers reach the service. @throws ServiceError `port_in_use`, or
+ * `config_invalid` for an address that is not this machine's.
  */
 export async function listen(app: FastifyInstance, { HOST, PORT, PUBLIC_URL }: Settings): Promise<string> {
   const listening = app.listen({ host: HOST, port: PORT })
@@ -42,9 +41,8 @@ export function addressWarning(
 }
 
 /**
- * Listens where the operator's machines ask for health; undefined if no port is set.
- *
- * @throws ServiceError `port_in_use`, or `config_invalid` for an address that is not this machine's.
+ * Listens where the operator's machines ask for health; undefined if no port is set. @throws ServiceError
+ * `port_in_use`, or `config_invalid` for an address that is not this machine's.
  */
 export async function listenForHealth(
   app: FastifyInstance,

@@ -23,10 +23,9 @@ export interface RunningService {
 }
 
 /**
- * Opens and starts the service: settings choose the adapters and the roles.
- *
- * @throws ServiceError for everything that keeps it from starting; what was opened by then is closed again.
- * @example const service = await startService(readSettings([], process.env), process.stdout)
+ * Opens and starts the service: settings choose the adapters and the roles. @throws ServiceError for everything that
+ * keeps it from starting; what was opened by then is closed again. @example const service = await
+ * startService(readSettings([], process.env), process.stdout)
  */
 export async function startService(settings: Settings, output: NodeJS.WriteStream): Promise<RunningService> {
   const log = createLog(settings.LOG_LEVEL)

@@ -67,7 +67,6 @@ export interface PendingAppend {
 
 export interface Appended {
   readonly kind: 'appended'
-  /** Revision of the last event. */
   readonly revision: Revision
   readonly position: Position
   /** False where the log had the very same events before the first try. */

@@ -5,9 +5,7 @@ import type { Position } from '../../contracts/infra/position.ts'
 export type ExpectedRevision = 'no-stream' | Revision
 
 export interface AppendResult {
-  /** Revision of the last event of the append. */
   readonly revision: Revision
-  /** Position of the last event of the append. */
   readonly position: Position
   /** True when these events were in the log already: a retry of an append that had happened. */
   readonly replayed: boolean
@@ -16,7 +14,6 @@ export interface AppendResult {
 export interface ReadOptions {
   /** First revision, inclusive: by default the first (forwards) or the last (backwards) of the stream. */
   readonly from?: Revision
-  /** Last revision, inclusive. */
   readonly to?: Revision
   readonly direction?: 'forwards' | 'backwards'
   readonly limit?: number
@@ -36,10 +33,9 @@ export interface ReadAllOptions {
   /** Inclusive: a position, or the instant up to which events were appended. */
   readonly upTo?: Position | Date
   readonly filter?: EventFilter
-  /** Matching events, at most. */
   readonly limit?: number
   readonly signal?: AbortSignal
-  /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read: `...` does not copy them. */
+  /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read. */
   readonly asText?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
@@ -75,16 +71,14 @@ export type SubscriptionItem =
 
 export interface StoreHealth {
   readonly ok: boolean
-  /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
   /** Version of the server, as it says itself, and its name by that. */
   readonly version?: string | undefined
   readonly server?: string
-  /** Position of the newest event, where it could be read. */
   readonly head?: Position
   /** A delay of the store, although it answers. */
-  readonly late?: string
+  readonly late?: string | undefined
 }
 
 /**

@@ -56,8 +56,9 @@ export async function checkStore(
   identity: StoreIdentity,
 ): Promise<string | undefined> {
   const first = await readIdentity(store)
-  if (first !== undefined) await requireFinished(store)
-  return first && requireSame(first, identity)
+  if (first === undefined) return undefined
+  await requireFinished(store)
+  return requireSame(first, identity)
 }
 
 /** The first event of a store, which says whose it is; undefined in a new one. */
@@ -99,15 +100,10 @@ function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
 const mismatchError = (why: string): ServiceError =>
   new ServiceError('store_mismatch', { message: `this event store cannot be used: ${why}` })
 
-function otherReleaseError({ type }: RecordedEvent, release?: string): ServiceError {
+function otherReleaseError({ type }: RecordedEvent, release = `with a first event ${type}`): ServiceError {
   const isFormer = type === 'StoreInitialised'
-  const found = isFormer
-    ? 'of release 0.2 or older'
-    : release === undefined
-      ? `begun by an event ${type}`
-      : `of release ${release}`
   return new ServiceError('store_mismatch', {
-    message: `the log is ${found}, and this release reads logs of ${LOG_RELEASE}; nothing was changed`,
+    message: `the log is of release ${isFormer ? '0.2 or older' : release}, and this release reads logs of ${LOG_RELEASE}; nothing was changed`,
     nextStep: isFormer
       ? 'Release 0.2 reads it. Start this release over a new one: another folder (DATA_DIR), or another database.'
       : 'Start the release that wrote it, or begin a new log.',

@@ -12,8 +12,6 @@ export interface HourlyLimit {
   readonly kind: string
   /** `Infinity` for what always passes. */
   readonly perHour: number
-  /** How many it counts for; one without it. */
-  readonly weight?: number
 }
 
 type Countable = Pick<NewEvent, 'type' | 'data'>
@@ -41,23 +39,9 @@ interface Cached<State> extends Loaded<State> {
 }
 
 /** States that are folds over one stream each. */
-export interface StreamRepository<State> {
-  /** The newest state, other processes' events included. */
-  load(id: string): Promise<Loaded<State>>
-  /**
-   * Decides over the newest state and records what follows, anew if somebody else was quicker; durable when it
-   * resolves. The errors are those of {@link executeCommand}, and `rate_limited` past what an hour takes.
-   */
-  execute<Result>(
-    id: string,
-    decide: (state: State) => Promise<Decision<Result>> | Decision<Result>,
-    unknown: UnknownOutcome,
-  ): Promise<Executed<State, Result>>
-}
+export type StreamRepository<State> = ReturnType<typeof createStreamRepository<State>>
 
-export function createStreamRepository<State>(
-  options: StreamRepositoryOptions<State>,
-): StreamRepository<State> {
+export function createStreamRepository<State>(options: StreamRepositoryOptions<State>) {
   const { store, streamOf, initial, evolve, keep, limitOf, now } = options
   const cache = new RecentMap<string, Cached<State>>(keep)
   const nothing: Cached<State> = {
@@ -86,11 +70,20 @@ export function createStreamRepository<State>(
   }
 
   return {
-    async load(id) {
+    /** The newest state, other processes' events included. */
+    async load(id: string): Promise<Loaded<State>> {
       const { state, revision } = await load(id)
       return { state, revision }
     },
-    execute(id, decide, unknown) {
+    /**
+     * Decides over the newest state and records what follows, anew if somebody else was quicker; durable when it
+     * resolves. The errors are those of {@link executeCommand}, and `rate_limited` past what an hour takes.
+     */
+    execute<Result>(
+      id: string,
+      decide: (state: State) => Promise<Decision<Result>> | Decision<Result>,
+      unknown: UnknownOutcome,
+    ): Promise<Executed<State, Result>> {
       let { hourly } = nothing
       return executeCommand(options, {
         stream: streamOf(id),
@@ -111,16 +104,12 @@ export function createStreamRepository<State>(
 }
 
 /** Counts an event in its hour, unless its kind has no limit. @param at time of recording, Unix milliseconds */
-function countEvent(
-  before: HourlyCounts,
-  { kind, perHour, weight = 1 }: HourlyLimit,
-  at: number,
-): HourlyCounts {
+function countEvent(before: HourlyCounts, { kind, perHour }: HourlyLimit, at: number): HourlyCounts {
   if (perHour === Number.POSITIVE_INFINITY) return before
   // A clock that was set back begins no new hour.
   const hour = Math.max(Math.floor(at / HOUR_MS), before.hour)
   const counts = new Map(hour > before.hour ? [] : before.counts)
-  return { hour, counts: counts.set(kind, (counts.get(kind) ?? 0) + weight) }
+  return { hour, counts: counts.set(kind, (counts.get(kind) ?? 0) + 1) }
 }
 
 /**

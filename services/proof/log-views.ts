@@ -69,11 +69,7 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
       return { text: lines.map((line) => `${line}\n`).join(''), isWhole: !lines.includes('null') }
     },
 
-    /**
-     * A proof file for one event.
-     *
-     * @throws ServiceError `log_not_signed` if no checkpoint holds it yet
-     */
+    /** A proof file for one event. @throws ServiceError `log_not_signed` if no checkpoint holds it yet */
     async proof({ id, position }: Pick<EventPlace, 'id' | 'position'>, signal: AbortSignal): Promise<string> {
       const { size, note } = newest()
       const tile = tree.tileOf(position)

@@ -61,9 +61,8 @@ export interface Proven {
 }
 
 /**
- * Checks a proof file with nothing but keys: the event in it is the entry at its index, of a tree that they have signed.
- *
- * @throws ServiceError `proof_invalid`
+ * Checks a proof file with nothing but keys: the event in it is the entry at its index, of a tree that they have
+ * signed. @throws ServiceError `proof_invalid`
  */
 export function checkProof(text: string, keys: readonly Verifier[]): Proven {
   const { index, path, extra, checkpoint: note } = parseProof(text)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
@@ -14,7 +14,6 @@ import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/newest-backup.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
-import { freeBytes } from '../../log/embedded/free-bytes.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
@@ -239,7 +238,8 @@ function describeFolder(directory: string): Found {
   let existing = resolve(directory)
   while (!existsSync(existing)) existing = resolve(existing, '..')
   accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-  const bytes = freeBytes(existing)
+  const { bavail, bsize } = statfsSync(existing)
+  const bytes = bavail * bsize
   const found = `${directory} has ${grouped(Math.floor(bytes / 1_000_000))} MB free`
   if (bytes < LITTLE_SPACE_BYTES) throw new ServiceError('store_full', { message: found })
   return found

@@ -40,7 +40,6 @@ export async function adapterHealth(adapters: {
         detail: `${adapter}: ${detail}${late === undefined ? '' : `; ${late}`}`,
       }),
     ),
-    /** Position of the newest event, if it could be read. */
     head: answers[0]?.head,
     runsOn: { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) } as Readonly<
       Record<string, string>

@@ -9,7 +9,6 @@ const LOG_EVERY_MS = 10_000
 
 /**
  * Asks a store until it answers: in containers a service often starts before its store, or while a cluster elects.
- *
  * @throws ServiceError `store_unavailable` once STORE_WAIT is over; any other refusal at once
  */
 export async function awaitStore<Answer>(

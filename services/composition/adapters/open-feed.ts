@@ -20,9 +20,8 @@ import type { Start } from '../shutdown.ts'
 import type { Platform } from './open-platform.ts'
 
 /**
- * The simulated market could make up any coin; a mistyped one is no wish for that.
- *
- * @throws ServiceError `config_invalid` that names the coin that was most likely meant.
+ * The simulated market could make up any coin; a mistyped one is no wish for that. @throws ServiceError
+ * `config_invalid` that names the coin that was most likely meant.
  */
 export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: Settings): void {
   const known = new Set([...KNOWN_SIMULATED_COINS, ...SIMULATED_COINS])

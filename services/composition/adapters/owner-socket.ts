@@ -22,11 +22,9 @@ const CONNECT_MS = 2_000
 const socketPathIn = (directory: string): string => resolve(directory, SOCKET_NAME)
 
 /**
- * Opens the socket in a data folder through which only the owner of the folder reaches the service. Everything
- * that arrives there is the operator's. The service goes on without it if there are no Unix sockets, if another
- * process answers there, and if it cannot be made; the latter two are logged.
- *
- * @param directory the folder of the market.
+ * Opens the socket in a data folder through which only the owner of the folder reaches the service. Everything that
+ * arrives there is the operator's. The service goes on without it if there are no Unix sockets, if another process
+ * answers there, and if it cannot be made; the latter two are logged. @param directory the folder of the market.
  */
 export async function openOwnerSocket(
   app: Parameters<typeof createOwnerServer>[0],
@@ -76,10 +74,8 @@ async function listenAt(path: string, server: ReturnType<typeof createOwnerServe
 }
 
 /**
- * The socket of the service that runs on a data folder; undefined if none answers.
- *
- * @param directory the folder of the market.
- * @throws ServiceError `server_unreachable` if one is there that this user cannot open.
+ * The socket of the service that runs on a data folder; undefined if none answers. @param directory the folder of the
+ * market. @throws ServiceError `server_unreachable` if one is there that this user cannot open.
  */
 export async function findOwnerSocket(directory: string): Promise<string | undefined> {
   const path = socketPathIn(directory)

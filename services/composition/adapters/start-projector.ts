@@ -21,9 +21,8 @@ const ALL_PROJECTIONS: readonly Projection[] = [
 
 /**
  * The read models of a process, once every one can be asked, however far behind the log it is. Projectors keep them,
- * and so do dispatchers and settlers, which find their work in them; undefined in other processes.
- *
- * @throws ServiceError `store_unavailable`, with what keeps them from it
+ * and so do dispatchers and settlers, which find their work in them; undefined in other processes. @throws ServiceError
+ * `store_unavailable`, with what keeps them from it
  */
 export async function openProjector(start: Start, platform: Platform): Promise<Projector | undefined> {
   const { ROLES, STORE_WAIT } = start.settings

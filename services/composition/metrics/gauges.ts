@@ -5,7 +5,7 @@ import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import type { PaymentTotals, Settler } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher } from '../../webhooks/index.ts'
-import type { MonitoredCounts } from './monitored-series.ts'
+import type { MonitoredCounts } from '../roles/market-health.ts'
 
 /** The parts of a process that are read at each scrape; undefined without their role. */
 export interface MeasuredParts {
@@ -127,9 +127,9 @@ function gaugePayments(scraped: Scraped, { payments }: MeasuredParts): void {
     'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
     ['state'],
     () =>
-      valuesOf(payments.totals(), ({ unsettled, debt }) => ({
-        unsettled: usdc(unsettled),
-        debt: usdc(debt),
+      valuesOf(payments.totals(), (totals) => ({
+        unsettled: usdc(totals.unsettled),
+        debt: usdc(totals.debt),
       })),
   )
   scraped(
@@ -167,13 +167,9 @@ function gaugeWebhooks(scraped: Scraped, { webhooks }: MeasuredParts): void {
       const { shards, longBehind, unattended } = health() ?? { shards: [], longBehind: 0, unattended: 0 }
       const sum = (count: 'subscriptions' | 'behind' | 'failing' | 'disabled'): number =>
         shards.reduce((total, shard) => total + shard[count], 0)
-      const [all, behind, failing, disabled] = [
-        sum('subscriptions'),
-        sum('behind'),
-        sum('failing'),
-        sum('disabled'),
-      ]
-      return Object.entries({ all, behind, long_behind: longBehind, unattended, failing, disabled })
+      const [all, failing, disabled] = [sum('subscriptions'), sum('failing'), sum('disabled')]
+      const late = { behind: sum('behind'), long_behind: longBehind, unattended }
+      return Object.entries({ all, ...late, failing, disabled })
     },
   )
   scraped(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Exchange, Series } from '../../../contracts/domain/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
-import { countMonitored } from './monitored-series.ts'
+import { countMonitored } from '../roles/market-health.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS

@@ -29,7 +29,6 @@ export interface EngineDeps
   readonly counters: Pick<SharedParts['counters'], EngineCounters>
   readonly terminal: Pick<SharedParts['terminal'], 'verdicts'>
   readonly watchList: WatchList
-  /** Ends the engine. */
   readonly signal: AbortSignal
   /** The clock that it waits by; by default this machine's. */
   readonly time?: Pick<Clock, 'now' | 'sleep'>

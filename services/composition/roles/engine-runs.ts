@@ -1,25 +1,23 @@
 import type { BarBatch, FundingUpdate } from '../../../contracts/domain/feed.ts'
-import { marketName, type Series } from '../../../contracts/domain/series.ts'
+import { marketName, type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { barOpenAt, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import type { Call } from '../../../contracts/domain/verdict.ts'
 import type { ServiceError } from '../../../contracts/errors/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
+import type { MarketFeed } from '../../market/index.ts'
 import type { EngineDeps, EngineParts } from './engine-parts.ts'
-import { planRun } from './market-run.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 
 /** Runs over series of the market, and their results so far. */
 export type EngineRuns = ReturnType<typeof createEngineRuns>
 
-export interface EngineRunsOptions {
-  /** Done before anything is recorded. */
-  readonly announceModel: () => Promise<void>
-  /** Series that callers wait for. */
-  readonly awaited: () => Iterable<Series>
-}
-
+/** @param announceModel done before anything is recorded @param awaited series that callers wait for */
 export function createEngineRuns(
   deps: EngineDeps,
   parts: EngineParts,
-  { announceModel, awaited }: EngineRunsOptions,
+  announceModel: () => Promise<void>,
+  awaited: () => Iterable<Series>,
 ) {
   const { feed, log, counters, terminal } = deps
   const { engine, recorder, outcomes, funding, prices, clock, announcer } = parts
@@ -89,5 +87,43 @@ export function createEngineRuns(
     /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
     lastBarClose: (): number | undefined => (isWarm ? lastBarClose : undefined),
     calls: (): Readonly<Record<Call, number>> => calls,
+  }
+}
+
+/** Bars of a series that are run through at a later start, for the time in which nothing ran: a day of minutes. */
+const RUN_BARS_LATER = 1_440
+
+interface MarketRun {
+  readonly runFrom: NonNullable<Parameters<MarketFeed['batches']>[0]['runFrom']>
+  /** Close of the first bar of those asked about that the clock is run through, Unix milliseconds. */
+  readonly earliest: () => number
+}
+
+/**
+ * The instants after which bars of a simulated market are run through at a start: the newest bar in the log of each
+ * monitored series, at most {@link RUN_BARS_LATER} ago; for a series without one, `LIMITS.runBars` ago. Series on demand have no past to keep.
+ */
+async function planRun(
+  { settings, feed, watchList, projector }: EngineDeps,
+  series: readonly Series[],
+  until: AbortSignal,
+): Promise<MarketRun | undefined> {
+  if (feed.kind !== 'simulated' || !series.every((one) => watchList.has(one))) return undefined
+  await projector?.caughtUp(until)
+  const newest = new Map<string, number>()
+  for (const verdict of projector === undefined ? [] : newestVerdicts(projector))
+    newest.set(seriesName(verdict), verdict.barClose)
+  let earliest = Number.POSITIVE_INFINITY
+  return {
+    runFrom(one, now) {
+      const recorded = newest.get(seriesName(one))
+      const barMs = timeframeMs(one.timeframe)
+      const most = (recorded === undefined ? LIMITS.runBars : RUN_BARS_LATER) * barMs
+      const from = Math.max(recorded ?? (settings.FRESH ? now : 0), now - most)
+      const first = barOpenAt(one.timeframe, from) + barMs
+      if (first <= now) earliest = Math.min(earliest, first)
+      return from
+    },
+    earliest: () => earliest,
   }
 }

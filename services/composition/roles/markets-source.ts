@@ -1,5 +1,5 @@
 import { type Series, seriesName } from '../../../contracts/domain/series.ts'
-import { TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
 import type { SharedParts } from '../shared-parts.ts'
@@ -14,21 +14,15 @@ export interface MarketsSourceParts extends Pick<SharedParts, 'feed' | 'projecto
  * they are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
  * model.
  */
-export function createMarketsSource({
-  feed,
-  projector,
-  engine,
-  watchList,
-}: MarketsSourceParts): MarketsSource {
+export function createMarketsSource(parts: MarketsSourceParts): MarketsSource {
+  const { feed, projector, engine, watchList } = parts
   const recordedBar = (series: Series) =>
     projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
 
-  const recordedSeries = (): Iterable<Series> => (projector === undefined ? [] : newestVerdicts(projector))
-
   return {
     async markets() {
-      const listed = await feed.listings()
-      return withSeries(listed, watchList?.series() ?? recordedSeries())
+      const recorded = projector === undefined ? [] : newestVerdicts(projector)
+      return withSeries(await feed.listings(), watchList?.series() ?? recorded)
     },
     newestBar: (series) => engine?.newestBar(series) ?? recordedBar(series),
     isRecorded(exchange, coin) {
@@ -42,28 +36,17 @@ export function createMarketsSource({
   }
 }
 
+type Markets = Awaited<ReturnType<MarketsSource['markets']>>
+
 /** The listed markets, and the followed series that no listing names. */
-export function withSeries(
-  listed: Awaited<ReturnType<MarketsSource['markets']>>,
-  followed: Iterable<Series>,
-): Awaited<ReturnType<MarketsSource['markets']>> {
-  const markets = new Map(
-    listed
-      .filter(({ timeframes }) => timeframes.length > 0)
-      .map(({ exchange, coin, timeframes }) => [
-        `${exchange}.${coin}`,
-        { exchange, coin, timeframes: new Set<Timeframe>(timeframes) },
-      ]),
+export function withSeries(listed: Markets, followed: Iterable<Series>): Markets {
+  const series = listed.flatMap(({ timeframes, ...market }) =>
+    timeframes.map((timeframe) => ({ ...market, timeframe })),
   )
-  for (const { exchange, coin, timeframe } of followed) {
-    const name = `${exchange}.${coin}`
-    const market = markets.get(name) ?? { exchange, coin, timeframes: new Set<Timeframe>() }
-    market.timeframes.add(timeframe)
-    markets.set(name, market)
-  }
-  return [...markets.values()].map(({ exchange, coin, timeframes }) => ({
-    exchange,
-    coin,
-    timeframes: TIMEFRAMES.filter((timeframe) => timeframes.has(timeframe)),
-  }))
+  const markets = Map.groupBy([...series, ...followed], ({ exchange, coin }) => `${exchange}.${coin}`)
+  return [...markets.values()].flatMap((own) => {
+    const timeframes = new Set(own.map(({ timeframe }) => timeframe))
+    const ordered = TIMEFRAMES.filter((timeframe) => timeframes.has(timeframe))
+    return own.slice(0, 1).map(({ exchange, coin }) => ({ exchange, coin, timeframes: ordered }))
+  })
 }

@@ -10,11 +10,10 @@ const VICTIM = 'https://victim.example.com/a'
 
 function limits(hasHostLimit = true) {
   const clock = { now: 0 }
-  const take = createOutboundLimits({
-    cache: createMemoryCache({ now: () => clock.now }),
-    idOf,
+  const take = createOutboundLimits(
+    { cache: createMemoryCache({ now: () => clock.now }), idOf },
     hasHostLimit,
-  })
+  )
   /** How many of so many are taken. */
   const taken = async (count: number, ...[what, account, url]: Parameters<typeof take>) => {
     let all = 0
@@ -73,6 +72,6 @@ test('a host gets one of each account, and so many of all together, by whatever 
 
 test('while nothing can be counted, none is taken', async () => {
   const away = { increment: () => Promise.reject(new ServiceError('dependency_unavailable')) }
-  const take = createOutboundLimits({ cache: away, idOf, hasHostLimit: true })
+  const take = createOutboundLimits({ cache: away, idOf }, true)
   await expect(take('test', 'ada', VICTIM)).rejects.toMatchObject({ code: 'dependency_unavailable' })
 })

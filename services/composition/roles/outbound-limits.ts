@@ -7,23 +7,17 @@ import type { SubscriptionsOptions } from '../../webhooks/index.ts'
 
 const MINUTE_MS = 60_000
 
-export interface OutboundLimitsOptions {
-  readonly cache: Pick<Cache, 'increment'>
-  readonly idOf: FactId
-  /** Whether hosts are counted: in trials, where everything is on this machine, there is nobody to be spared. */
-  readonly hasHostLimit: boolean
-}
-
 /**
  * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account, and beyond the first of each
  * account by host over all accounts, also after the subscriptions are gone. While nothing can be counted none is taken:
  * neither is pressing, and the one it would hit has not asked for it.
+ *
+ * @param hasHostLimit not in trials, where everything is on this machine and there is nobody to be spared
  */
-export function createOutboundLimits({
-  cache,
-  idOf,
-  hasHostLimit,
-}: OutboundLimitsOptions): SubscriptionsOptions['takeUnasked'] {
+export function createOutboundLimits(
+  { cache, idOf }: { readonly cache: Pick<Cache, 'increment'>; readonly idOf: FactId },
+  hasHostLimit: boolean,
+): SubscriptionsOptions['takeUnasked'] {
   const onProblem = (error: unknown): never => {
     throw error
   }

@@ -25,9 +25,8 @@ import type { CallerParts } from '../shared-parts.ts'
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
 /**
- * Payments of this process, and what settles them if it has that role.
- *
- * @throws ServiceError `config_invalid` for a key of the facilitator that is none
+ * Payments of this process, and what settles them if it has that role. @throws ServiceError `config_invalid` for a key
+ * of the facilitator that is none
  */
 export async function openPayments(parts: CallerParts) {
   const { settings, platform, projector, accounts, log, publicUrl, shutdown } = parts
@@ -73,14 +72,12 @@ export async function openPayments(parts: CallerParts) {
   })
   return {
     server: { paid, showPayment: (id: string) => payments.show(id), paymentAdmin },
-    /** Whether offers can be made at all. */
     isOffering: payments.isOffering,
     settler,
     /** Undefined until this process has read the payments of the log, if it keeps read models. */
     totals: () =>
       projector?.reader(paymentsProjection).health().hasBeenLive === true ? paymentAdmin.totals() : undefined,
     health: (): Component[] => (settler === undefined ? [] : [settlerComponent(settler.health())]),
-    /** Begins to settle; resolves when it has ended. */
     async run(signal: AbortSignal): Promise<void> {
       await projector?.caughtUp(signal)
       await settler?.run(signal)

@@ -33,16 +33,6 @@ const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
   position: () => reader.health().position,
 })
 
-type ReadModelAnswers =
-  | 'board'
-  | 'seriesHistory'
-  | 'trackRecord'
-  | 'recordCoins'
-  | 'recordMonths'
-  | 'speech'
-  | 'regimeShifts'
-  | 'verify'
-
 /** Answers of the HTTP routes from the read models of this process. */
 export function readModelAnswers({
   settings,
@@ -50,7 +40,7 @@ export function readModelAnswers({
   projector,
   marketNow,
   speech,
-}: SharedParts): Pick<ServerOptions, ReadModelAnswers> {
+}: SharedParts) {
   const market = settings.MARKET
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
@@ -75,5 +65,5 @@ export function readModelAnswers({
       regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
     verify: async (verdictId, signal) =>
       verifyVerdict({ store, index: placed(there().reader(verdictIndex)), market, sleep, signal }, verdictId),
-  }
+  } satisfies Partial<ServerOptions>
 }

@@ -41,7 +41,6 @@ export function openSpeech(start: Start, platform: Platform, shared: Projector |
 
   return {
     model,
-    /** The identity of the model's file. */
     file: modelFile(),
     /** Resolves when the outcomes in the log are folded: before it, no verdict is computed. */
     caughtUp: (signal: AbortSignal): Promise<void> => projector.caughtUp(signal),

@@ -74,7 +74,6 @@ export function openTransparencyLog(parts: Parts) {
 
   return {
     server: createLogViews(common),
-    /** Days as files. */
     sealed: sealer,
     /** Verdicts are served and recorded without it; until they are signed nobody can prove them. */
     health: (): Component[] => [

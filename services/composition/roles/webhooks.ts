@@ -1,7 +1,7 @@
 import { HIGHEST_CONFIDENCE, TIMEFRAMES, type Timeframe } from '../../../contracts/domain/timeframes.ts'
 import { reasonOf } from '../../../contracts/errors/errors.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
-import type { Component } from '../../http/routes/health.ts'
+import { type Component, optionalComponent } from '../../http/routes/health.ts'
 import {
   createBlockList,
   createDeliveryQueries,
@@ -13,13 +13,13 @@ import {
   createSubscriptionDirectory,
   createSubscriptionIndex,
   createSubscriptions,
+  type DispatcherHealth,
   openDeliveryLogs,
   relaySignals,
 } from '../../webhooks/index.ts'
 import { openLeases } from '../adapters/open-leases.ts'
 import type { CallerParts } from '../shared-parts.ts'
 import { ownHosts } from './callers.ts'
-import { dispatcherComponent } from './dispatcher-health.ts'
 import { createOutboundLimits } from './outbound-limits.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
@@ -46,7 +46,7 @@ export function openWebhooks(parts: CallerParts) {
     sign,
     coverage: coverageOf(parts),
     mailOwner: accounts.mailOwner,
-    takeUnasked: createOutboundLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
+    takeUnasked: createOutboundLimits({ cache, idOf }, !settings.WEBHOOKS_ALLOW_PRIVATE),
     checkUrl: (url) => guard.checkReachable(url),
   })
   const { dispatcher, digests } = openDispatching(parts, {
@@ -69,7 +69,6 @@ export function openWebhooks(parts: CallerParts) {
       identify: accounts.identify,
       now: Date.now,
     },
-    /** Undefined without the dispatcher role. */
     dispatcher: isDispatcher ? dispatcher : undefined,
     health: (): Component[] =>
       isDispatcher ? [dispatcherComponent(dispatcher.health(), digests.problems())] : [],
@@ -146,3 +145,34 @@ function openDispatching(
 }
 
 const NO_DIRECTORY = { all: keepsNoReadModels, target: () => undefined }
+
+/** How long the dispatcher may take to reach the end of the log. */
+const PASS_BEHIND_MS = 60_000
+/** How long a subscription may be without a worker, while its logs are read. */
+const UNATTENDED_MS = 60_000
+/** Endpoints that may be late because they are slow themselves: this many, or one in this many. */
+const FEW_BEHIND = 10
+const SHARE_BEHIND = 10
+
+/** Whether webhooks are sent. An endpoint that fails is its owner's fault to mend, and no fault of this component. */
+export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
+  const subscriptions = health.shards.reduce((total, shard) => total + shard.subscriptions, 0)
+  const problem = health.problem ?? delayOf(health, subscriptions) ?? digestProblems[0]
+  return optionalComponent(
+    'dispatcher',
+    problem,
+    `${subscriptions} subscriptions, log read up to ${health.position}`,
+  )
+}
+
+/** The reason why webhooks are sent late; undefined if they are not. */
+function delayOf(health: DispatcherHealth, subscriptions: number): string | undefined {
+  const { position, behindMs, longBehind, unattended, unattendedMs } = health
+  if (unattendedMs >= UNATTENDED_MS)
+    return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`
+  if (behindMs > PASS_BEHIND_MS)
+    return `the log was read up to ${position}, and its end has been further on for ${Math.round(behindMs / 1_000)} s`
+  if (longBehind > Math.max(FEW_BEHIND, subscriptions / SHARE_BEHIND))
+    return `${longBehind} of ${subscriptions} active endpoints have been behind the end of the log for more than a minute`
+  return undefined
+}

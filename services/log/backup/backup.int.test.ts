@@ -12,7 +12,7 @@ import { chained, hashBefore, type Manifest, packSegment, unpackSegment } from '
 import { checkBackup } from './read-backup.ts'
 import { type RestoreOptions, restoreBackup } from './restore-backup.ts'
 import type { BackupStorage } from './storage.ts'
-import { type BackupOptions, type BackupResult, takeBackup } from './take-backup.ts'
+import { type BackupOptions, takeBackup } from './take-backup.ts'
 import { appendKey, appendSome, beginLog, eventsOf, readWhole } from './testing/made-log.fixture.ts'
 
 const KEY = Buffer.alloc(32, 1)
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const place = (): BackupStorage => openFolderStorage(join(directory, 'backup'))
 
-async function backUp(more: Partial<BackupOptions> = {}): Promise<BackupResult> {
+async function backUp(more: Partial<BackupOptions> = {}): ReturnType<typeof takeBackup> {
   const rows = openStoredRows(logFile(join(directory, 'log')))
   try {
     const options = { rows, storage: place(), key: KEY, now: () => now, signal, onProgress: () => undefined }

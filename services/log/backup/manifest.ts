@@ -11,11 +11,9 @@ const position = z.int().nonnegative()
 /** One file of events that were neighbours in the log; it never changes once it is named here. */
 const segmentSchema = z.object({
   name: z.string().regex(/^log\/\d{12}-\d{12}-[0-9a-f]{16}\.zst$/),
-  /** Positions that it covers; those of keys are left out. */
   first: position,
   last: position,
   events: position,
-  /** Length of its text. */
   bytes: position,
   sha256,
   /** Hash of the log up to its end: of the hash before it and its own. */
@@ -92,10 +90,9 @@ export function damaged({ name, first }: BackupFile, why: string, cause?: unknow
 const macOf = (key: Uint8Array, body: string): Buffer => createHmac('sha256', key).update(body).digest()
 
 /**
- * A manifest as it is written. Its HMAC covers every file of the backup: the manifest holds the SHA-256 of each, and nothing
- * is read from a file before that was compared.
- *
- * @param key derived from the sealing key, or from the newest one that replaced it
+ * A manifest as it is written. Its HMAC covers every file of the backup: the manifest holds the SHA-256 of each, and
+ * nothing is read from a file before that was compared. @param key derived from the sealing key, or from the newest one
+ * that replaced it
  */
 export function signedText(manifest: Manifest, key: Uint8Array): string {
   const body = JSON.stringify(manifest)

@@ -1,7 +1,15 @@
 import { ServiceError } from '../../../contracts/errors/errors.ts'
-import { rowsOf, type StoredRow } from '../embedded/stored-row.ts'
+import { rowsOf, type StoredRow } from '../embedded/stored-rows.ts'
 import { damaged, MANIFEST_NAME, type Manifest, parseManifest, unpackSegment } from './manifest.ts'
 import type { BackupStorage } from './storage.ts'
+
+/** A backup that is read or written. */
+export interface BackupAccess {
+  readonly storage: BackupStorage
+  /** It signs the manifest. */
+  readonly key: Uint8Array
+  readonly signal: AbortSignal
+}
 
 export interface BackupProgress {
   readonly position: number
@@ -9,7 +17,7 @@ export interface BackupProgress {
 }
 
 /** @throws ServiceError `backup_damaged` if there is none; those of {@link parseManifest} */
-export async function readManifest(storage: BackupStorage, key: Uint8Array): Promise<Manifest> {
+export async function readManifest({ storage, key }: Omit<BackupAccess, 'signal'>): Promise<Manifest> {
   const stored = await storage.get(MANIFEST_NAME)
   if (stored !== undefined) return parseManifest(stored.body.toString('utf8'), key)
   throw new ServiceError('backup_damaged', {
@@ -34,14 +42,13 @@ export async function readSegment(
  * Reads a whole backup: every file is there, and is what was written. @throws ServiceError `backup_damaged`,
  * `backup_unreachable`, `store_mismatch` if it was signed with another key
  */
-export async function checkBackup(options: {
-  readonly storage: BackupStorage
-  readonly key: Uint8Array
-  readonly signal: AbortSignal
-  readonly onProgress: (progress: BackupProgress) => void
-}): Promise<Manifest> {
-  const { storage, key, signal, onProgress } = options
-  const manifest = await readManifest(storage, key)
+export async function checkBackup({
+  storage,
+  key,
+  signal,
+  onProgress,
+}: BackupAccess & { readonly onProgress: (progress: BackupProgress) => void }): Promise<Manifest> {
+  const manifest = await readManifest({ storage, key })
   const { head, segments, keys } = manifest
   for (const entry of [...segments, ...keys.map((one) => ({ ...one, last: head }))]) {
     signal.throwIfAborted()

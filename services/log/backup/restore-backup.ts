@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
@@ -7,19 +7,13 @@ import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { buildLog, type LogBuild } from '../embedded/build-log.ts'
 import { logFile } from '../embedded/embedded-store.ts'
-import { freeBytes } from '../embedded/free-bytes.ts'
-import { type StoredRow, textOf } from '../embedded/stored-row.ts'
-import { openStoredRows } from '../embedded/stored-rows.ts'
+import { openStoredRows, type StoredRow, textOf } from '../embedded/stored-rows.ts'
 import { chained, hashBefore, hashOf, type Manifest, sha256Of } from './manifest.ts'
-import { type BackupProgress, readManifest, readSegment } from './read-backup.ts'
-import type { BackupStorage } from './storage.ts'
+import { type BackupAccess, type BackupProgress, readManifest, readSegment } from './read-backup.ts'
 
-export interface RestoreOptions {
-  readonly storage: BackupStorage
-  readonly key: Uint8Array
+export interface RestoreOptions extends BackupAccess {
   /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
   readonly directory: string
-  /** Position of the last event; all without it. */
   readonly upTo?: number | undefined
   /** Names of streams of keys that were erased: what the backup holds of them is left out. */
   readonly erased: ReadonlySet<string>
@@ -29,19 +23,7 @@ export interface RestoreOptions {
   readonly inspect: (first: StoredRow) => void
   /** Called with the subjects that were erased, before the log gets its name; durable when it returns. */
   readonly remember: (erased: readonly string[]) => void
-  readonly signal: AbortSignal
   readonly onProgress: (progress: BackupProgress & { readonly doing: string }) => void
-}
-
-export interface RestoreResult {
-  readonly position: number
-  readonly events: number
-  /** When the newest event was appended. */
-  readonly at: string
-  /** Hash of the log that was restored: the one of the manifest, if all of it was. */
-  readonly hash: string
-  /** Streams of keys that were erased. */
-  readonly erased: readonly string[]
 }
 
 /** Files that an operator puts beside a log before it is restored. */
@@ -59,9 +41,9 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
  * the backup. @throws ServiceError `config_invalid`, `backup_damaged`, `store_full`, `backup_unreachable`,
  * `store_locked`
  */
-export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
-  const { storage, directory, upTo } = options
-  const manifest = await readManifest(storage, options.key)
+export async function restoreBackup(options: RestoreOptions) {
+  const { directory, upTo } = options
+  const manifest = await readManifest(options)
   options.accept(manifest)
   if (upTo !== undefined && (upTo < 1 || upTo > manifest.head))
     throw new ServiceError('config_invalid', {
@@ -69,7 +51,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
     })
   makePrivateFolder(directory)
   requireEmpty(directory)
-  requireRoom(directory, manifest)
   const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
   const build = buildLog(logFile(directory))
   try {
@@ -91,27 +72,13 @@ function requireEmpty(directory: string): void {
   })
 }
 
-/** Lines and indexes take about this much more than the text. */
-const FILE_SHARE = 1.4
-
-function requireRoom(directory: string, { segments }: Manifest): void {
-  const free = freeBytes(existsSync(directory) ? directory : dirname(directory))
-  const needed = FILE_SHARE * segments.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (free > needed) return
-  const megabytes = (bytes: number): string => Math.ceil(bytes / 1_000_000).toLocaleString('en')
-  throw new ServiceError('store_full', {
-    message: `the disk of ${directory} has ${megabytes(free)} MB free, and the log takes about ${megabytes(needed)} MB`,
-    nextStep: 'Free space there, or name a folder on another disk.',
-  })
-}
-
 /** A stretch of the log that is in the file: its last position, and the SHA-256 of its text. */
 interface Stretch {
   readonly end: number
   readonly sha256: string
 }
 
-async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild): Promise<RestoreResult> {
+async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild) {
   const { storage, onProgress, signal, upTo: head = manifest.head } = options
   const keys = await readKeys(options, manifest)
   const stretches: Stretch[] = []
@@ -137,6 +104,7 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   const erased = erasedIn(keys)
   options.remember(erased)
   build.finish()
+  // The hash is the one of the manifest, if all of it was restored.
   return { position, events: position, at, hash, erased }
 }
 
@@ -145,20 +113,20 @@ const isErased = ([, , , , , , , data]: StoredRow): boolean => !data.startsWith(
 /** An erased event holds as many blanks as there were bytes. */
 const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 
+const withTexts = (row: StoredRow, data: string, meta: string): StoredRow =>
+  [...row.slice(0, 7), data, meta] as unknown as StoredRow
+
 async function readKeys({ storage, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
   const rows: StoredRow[] = []
   for (const entry of keys) rows.push(...(await readSegment(storage, entry)))
   // The newest copy of a key: where it was sealed anew, the older one was erased.
   const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))
   return rows.map((row) => {
-    const [position, stream, revision, type, schema, id, at, data, meta] = row
-    const subject = firstStreamOf(stream)
-    if (erased.has(subject))
-      return [position, stream, revision, type, schema, id, at, blank(data), blank(meta)]
+    const subject = firstStreamOf(row[1])
+    if (erased.has(subject)) return withTexts(row, blank(row[7]), blank(row[8]))
     // A log that ends before its key was sealed anew needs the key where it was: the copy opens in any of its places.
     const copy = newest.get(subject)
-    if (!isErased(row) || copy === undefined) return row
-    return [position, stream, revision, type, schema, id, at, copy[7], copy[8]]
+    return copy !== undefined && isErased(row) ? withTexts(row, copy[7], copy[8]) : row
   })
 }
 

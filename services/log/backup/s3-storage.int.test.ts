@@ -163,17 +163,17 @@ describe('a backup in a bucket', () => {
     expect((await to.get('backup.json'))?.body.toString()).toBe('2')
   })
 
-  test('says what to set where the region or the clock is another, at once', async () => {
+  test('names the region of the bucket, or that the clock is another, at once', async () => {
     await makeLog()
     const asked = (): number => double.seen.length
     await expect(backUp(place(undefined, { region: 'us-east-1' }))).rejects.toMatchObject({
       code: 'backup_unreachable',
-      nextStep: expect.stringContaining('AWS_REGION=eu-central-1'),
+      message: expect.stringContaining('AWS_REGION=eu-central-1'),
     })
     double.faults.movedTo = 'eu-west-3'
     await expect(backUp()).rejects.toMatchObject({
       code: 'backup_unreachable',
-      nextStep: expect.stringContaining('AWS_REGION=eu-west-3'),
+      message: expect.stringContaining('AWS_REGION=eu-west-3'),
     })
     expect(asked()).toBe(2)
     delete double.faults.movedTo
@@ -181,7 +181,7 @@ describe('a backup in a bucket', () => {
     double.setClock(() => now + 1_000_000)
     await expect(backUp(here)).rejects.toMatchObject({
       code: 'backup_unreachable',
-      nextStep: expect.stringContaining('clock'),
+      message: expect.stringContaining('RequestTimeTooSkewed'),
     })
     expect(asked()).toBe(3)
   })

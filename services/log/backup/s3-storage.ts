@@ -4,21 +4,12 @@ import { AnswerTooLong, type BoundedAnswer, boundedFetch } from '../../runtime/h
 import { SEGMENT_BYTES, sha256Of } from './manifest.ts'
 import { anotherWasFirst, type BackupStorage, type StoredName, storageFull } from './storage.ts'
 
-export interface S3Credentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  /** Temporary credentials have one. */
-  readonly sessionToken?: string
-}
-
-export interface S3StorageOptions {
+export interface S3Options {
   readonly bucket: string
   /** In front of every name, without slashes at its ends; empty for none. */
   readonly prefix: string
-  /** `https://s3.eu-central-1.amazonaws.com`, or another server that speaks S3. */
-  readonly endpoint: URL
-  readonly region: string
-  readonly credentials: S3Credentials
+  /** The variables that tools of S3 read by custom (`AWS_ACCESS_KEY_ID`, …). */
+  readonly environment: NodeJS.ProcessEnv
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
 }
@@ -43,65 +34,78 @@ interface Request {
 }
 
 /**
- * A backup in a bucket, addressed by path (`endpoint/bucket/name`), so that no name in the DNS is needed for it. A body is
- * named by its hash in the signature: what arrives changed is refused by the other side.
+ * A backup in a bucket, addressed by path (`endpoint/bucket/name`), so that no name in the DNS is needed for it. A body
+ * is named by its hash in the signature: what arrives changed is refused by the other side. @throws ServiceError
+ * `config_invalid`
  */
-export function openS3Storage(options: S3StorageOptions): BackupStorage {
-  const bucket = new S3Bucket(options)
-  const { prefix } = options
+export function openS3Storage(options: S3Options): BackupStorage {
+  const { bucket, prefix } = options
+  const { ask, requireOk, unreachable } = openBucket(options)
+  const description = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`)
-  const get = (name: string): Promise<Answer> => bucket.ask('GET', keyOf(name), { mostBytes: SEGMENT_BYTES })
-  const description = `s3://${options.bucket}${prefix === '' ? '' : `/${prefix}`}`
   let hasConditions = false
 
   /** A server may ignore conditions: one that cannot be met, at a name of its own, shows it. */
   async function requireConditions(): Promise<void> {
     const probe = keyOf('conditions.probe')
-    const answer = await bucket.ask('PUT', probe, { body: Buffer.from('-'), headers: { 'if-match': NEVER } })
+    const answer = await ask('PUT', probe, { body: Buffer.from('-'), headers: { 'if-match': NEVER } })
     hasConditions = isUnmet(answer)
     if (hasConditions) return
-    if (answer.status < 300) await bucket.ask('DELETE', probe)
+    if (answer.status < 300) await ask('DELETE', probe)
     else if (answer.status !== 501 && !answer.body.includes('NotImplemented'))
-      bucket.requireOk(answer, 'it cannot be written')
-    throw bucket.unreachable(
+      requireOk(answer, 'it cannot be written')
+    throw unreachable(
       'that server makes no conditional writes (If-Match), which keep two backups from replacing one another',
       { nextStep: 'Choose a server that makes them, or back up to a folder.' },
     )
   }
 
+  const get = (name: string): Promise<Answer> => ask('GET', keyOf(name), { mostBytes: SEGMENT_BYTES })
   return {
     description,
     async get(name) {
       const answer = await get(name)
       // A missing bucket is no empty backup.
       if (answer.status === 404 && !answer.body.includes('NoSuchBucket')) return undefined
-      return { body: bucket.requireOk(answer, `${name} cannot be read`).body, version: etagOf(answer) }
+      return { body: requireOk(answer, `${name} cannot be read`).body, version: etagOf(answer) }
     },
     async put(name, body) {
-      bucket.requireOk(await bucket.ask('PUT', keyOf(name), { body }), `${name} cannot be written`)
+      requireOk(await ask('PUT', keyOf(name), { body }), `${name} cannot be written`)
     },
     async replace(name, body, version) {
       if (!hasConditions) await requireConditions()
       const headers = version === undefined ? { 'if-none-match': '*' } : { 'if-match': version }
-      const answer = await bucket.ask('PUT', keyOf(name), { body, headers })
-      if (!isUnmet(answer)) return etagOf(bucket.requireOk(answer, `${name} cannot be written`))
+      const answer = await ask('PUT', keyOf(name), { body, headers })
+      if (!isUnmet(answer)) return etagOf(requireOk(answer, `${name} cannot be written`))
       // If the answer to a write was lost, the next try meets what it wrote.
       const there = await get(name)
       if (there.status === 200 && there.body.equals(body)) return etagOf(there)
       throw anotherWasFirst(description)
     },
     async list(begin) {
-      const names: StoredName[] = []
-      for await (const { key, at } of bucket.list(keyOf(begin)))
-        names.push({ name: prefix === '' ? key : key.slice(prefix.length + 1), at })
-      return names
+      const names = new Map<string, StoredName>()
+      const query: Record<string, string> = { 'list-type': '2', prefix: keyOf(begin) }
+      for (;;) {
+        const known = names.size
+        const text = requireOk(await ask('GET', undefined, { query }), 'it cannot be listed').body.toString()
+        for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+          const name = (tagIn(entry, 'Key') ?? '').slice(prefix === '' ? 0 : prefix.length + 1)
+          names.set(name, { name, at: Date.parse(tagIn(entry, 'LastModified') ?? '') })
+        }
+        const token = tagIn(text, 'NextContinuationToken')
+        if (token === undefined) return [...names.values()]
+        if (names.size === known) throw unreachable('it cannot be listed: its list names a page twice')
+        query['continuation-token'] = token
+      }
     },
     async remove(name) {
-      const answer = await bucket.ask('DELETE', keyOf(name))
-      if (answer.status !== 404) bucket.requireOk(answer, `${name} cannot be removed`)
+      const answer = await ask('DELETE', keyOf(name))
+      if (answer.status !== 404) requireOk(answer, `${name} cannot be removed`)
     },
   }
 }
+
+type ErrorParts = NonNullable<ConstructorParameters<typeof ServiceError>[1]>
 
 const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
 
@@ -109,17 +113,17 @@ const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
 const isUnmet = ({ status, body }: Answer): boolean =>
   status === 412 || status === 409 || (status === 404 && body.includes('NoSuchKey'))
 
-/** Requests to one bucket, signed, and repeated if they fail in passing. */
-class S3Bucket {
-  readonly #options: S3StorageOptions
+/** Requests to one bucket, and what their answers say. */
+function openBucket({ bucket, environment, now, sleep }: S3Options) {
+  const { send, endpoint } = signedRequests(environment, now)
+  const unreachable = (why: string, more: ErrorParts = {}): ServiceError =>
+    new ServiceError('backup_unreachable', {
+      message: `s3://${bucket} at ${endpoint.host}: ${why}`,
+      ...more,
+    })
 
-  constructor(options: S3StorageOptions) {
-    this.#options = options
-  }
-
-  /** @param key undefined for the bucket itself */
-  async ask(method: string, key: string | undefined, request: Request = {}): Promise<Answer> {
-    const { endpoint, bucket, sleep } = this.#options
+  /** Repeats what fails in passing. @param key undefined for the bucket itself */
+  async function ask(method: string, key: string | undefined, request: Request = {}): Promise<Answer> {
     const url = new URL(endpoint)
     const path = [`${endpoint.pathname.replace(/\/$/, '')}/${bucket}`, ...(key === undefined ? [] : [key])]
     url.pathname = path.join('/').split('/').map(encodeURIComponent).join('/')
@@ -127,24 +131,57 @@ class S3Bucket {
     for (let tries = 0; ; tries++) {
       const wait = RETRIES_MS[tries]
       try {
-        const answer = await this.#send(method, url, request)
+        const answer = await send(method, url, request)
         if (wait === undefined || !PASSING.has(answer.status)) return answer
       } catch (error) {
         // `fetch failed` has the reason inside.
         const root = error instanceof Error && error.cause instanceof Error ? error.cause : error
         if (wait === undefined || error instanceof AnswerTooLong)
-          throw this.unreachable(reasonOf(root), { cause: error })
+          throw unreachable(reasonOf(root), { cause: error })
       }
       await sleep(wait)
     }
   }
 
-  async #send(
-    method: string,
-    url: URL,
-    { body, headers = {}, mostBytes = ANSWER_BYTES }: Request,
-  ): Promise<Answer> {
-    const { credentials, region, now } = this.#options
+  function requireOk(answer: Answer, what: string): Answer {
+    const { status, headers, body } = answer
+    if (status >= 200 && status < 300) return answer
+    const text = body.toString('utf8')
+    const code = tagIn(text, 'Code')
+    const region = headers.get('x-amz-bucket-region') ?? tagIn(text, 'Region')
+    const elsewhere = region && `(the bucket is in AWS_REGION=${region})`
+    const reason = [status, code, tagIn(text, 'Message')?.slice(0, 300), elsewhere].filter(Boolean).join(' ')
+    if (status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull')
+      throw storageFull(`s3://${bucket}: ${what}`, reason)
+    throw unreachable(`${what}: ${reason}`)
+  }
+
+  return { ask, requireOk, unreachable }
+}
+
+/** Signs requests as the variables say. */
+function signedRequests(environment: NodeJS.ProcessEnv, now: () => number) {
+  const { AWS_REGION, AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = environment
+  const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1'
+  const endpoint = URL.parse(AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL ?? `https://s3.${region}.amazonaws.com`)
+  if (endpoint === null || !/^https?:$/.test(endpoint.protocol) || endpoint.username !== '')
+    throw new ServiceError('config_invalid', {
+      message: 'AWS_ENDPOINT_URL_S3 is no http or https address without a user',
+    })
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = environment
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
+    throw new ServiceError('config_invalid', {
+      message: 'there are no credentials for S3: AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY is not set',
+      nextStep: 'Set both, and AWS_SESSION_TOKEN if they are temporary.',
+    })
+  const credentials = {
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    ...(AWS_SESSION_TOKEN && { sessionToken: AWS_SESSION_TOKEN }),
+  }
+
+  async function send(method: string, url: URL, request: Request): Promise<Answer> {
+    const { body, headers = {}, mostBytes = ANSWER_BYTES } = request
     const signer = new AwsV4Signer({
       ...credentials,
       method,
@@ -160,55 +197,7 @@ class S3Bucket {
     const sent = body === undefined ? init : { ...init, body: new Uint8Array(body) }
     return boundedFetch(signed.url, sent, { timeMs: REQUEST_MS, mostBytes })
   }
-
-  async *list(begin: string): AsyncGenerator<{ readonly key: string; readonly at: number }, void, void> {
-    const seen = new Set<string>()
-    const query: Record<string, string> = { 'list-type': '2', prefix: begin }
-    for (;;) {
-      const answer = this.requireOk(await this.ask('GET', undefined, { query }), 'it cannot be listed')
-      const text = answer.body.toString('utf8')
-      for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs))
-        yield { key: tagIn(entry, 'Key') ?? '', at: Date.parse(tagIn(entry, 'LastModified') ?? '') }
-      const token = tagIn(text, 'NextContinuationToken')
-      if (token === undefined) return
-      if (seen.has(token)) throw this.unreachable('it cannot be listed: its list names a page twice')
-      seen.add(token)
-      query['continuation-token'] = token
-    }
-  }
-
-  requireOk(answer: Answer, what: string): Answer {
-    if (answer.status >= 200 && answer.status < 300) return answer
-    const text = answer.body.toString('utf8')
-    const code = tagIn(text, 'Code')
-    const reason = [answer.status, code, tagIn(text, 'Message')?.slice(0, 300)].filter(Boolean).join(' ')
-    if (answer.status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull')
-      throw storageFull(`s3://${this.#options.bucket}: ${what}`, reason)
-    throw this.unreachable(`${what}: ${reason}`, this.#nextStep(answer, code, tagIn(text, 'Region')))
-  }
-
-  /** The next step, for answers that contain it. */
-  #nextStep({ status, headers }: Answer, code = '', named?: string): { readonly nextStep?: string } {
-    if (code === 'RequestTimeTooSkewed')
-      return {
-        nextStep: 'Set the clock of this machine: a signature says when it was made. Then run it again.',
-      }
-    const region = headers.get('x-amz-bucket-region') ?? named
-    const isElsewhere = (status >= 300 && status < 400) || /Redirect$|HeaderMalformed$/.test(code)
-    if (!isElsewhere || region === undefined || region === this.#options.region) return {}
-    return {
-      nextStep: `The bucket is in another region: set AWS_REGION=${region}, and the endpoint of that region if one is set.`,
-    }
-  }
-
-  unreachable(
-    why: string,
-    more: { readonly cause?: unknown; readonly nextStep?: string } = {},
-  ): ServiceError {
-    const { bucket, endpoint } = this.#options
-    const message = `s3://${bucket} at ${endpoint.host}: ${why}`
-    return new ServiceError('backup_unreachable', { message, ...more })
-  }
+  return { endpoint, send }
 }
 
 const ENTITIES = { lt: '<', gt: '>', quot: '"', '#39': "'", apos: "'", amp: '&' } as const

@@ -20,7 +20,6 @@ export interface StoredName {
 export interface BackupStorage {
   /** For people, without credentials. */
   readonly description: string
-  /** Undefined for a file that is not there. */
   get(name: string): Promise<StoredFile | undefined>
   put(name: string, body: Uint8Array): Promise<void>
   /**
@@ -30,7 +29,6 @@ export interface BackupStorage {
   replace(name: string, body: Uint8Array, version: string | undefined): Promise<string>
   /** Names that begin so. */
   list(prefix: string): Promise<readonly StoredName[]>
-  /** Does nothing if it is not there. */
   remove(name: string): Promise<void>
 }
 

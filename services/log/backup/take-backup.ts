@@ -5,8 +5,7 @@ import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
 import type { EventMeta, RecordedEvent } from '../../../contracts/infra/event.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
-import { eventOf, type StoredRow, textOf } from '../embedded/stored-row.ts'
-import type { StoredRows } from '../embedded/stored-rows.ts'
+import { eventOf, type StoredRow, type StoredRows, textOf } from '../embedded/stored-rows.ts'
 import {
   chained,
   hashOf,
@@ -17,30 +16,14 @@ import {
   signedText,
   unpackSegment,
 } from './manifest.ts'
-import type { BackupProgress } from './read-backup.ts'
+import type { BackupAccess, BackupProgress } from './read-backup.ts'
 import type { BackupStorage } from './storage.ts'
 
-export interface BackupOptions {
+export interface BackupOptions extends BackupAccess {
   readonly rows: StoredRows
-  readonly storage: BackupStorage
-  /** It signs the manifest. */
-  readonly key: Uint8Array
-  /** Wall clock, Unix milliseconds. */
   readonly now: () => number
-  readonly signal: AbortSignal
   readonly onProgress: (progress: BackupProgress) => void
-  /** Text of a segment, about. */
   readonly segmentBytes?: number
-}
-
-export interface BackupResult {
-  readonly manifest: Manifest
-  /** Segments that this run has added. */
-  readonly segments: number
-  readonly events: number
-  readonly bytes: number
-  /** Why files that the manifest no longer names could not be removed. */
-  readonly unremoved: string | undefined
 }
 
 /** A segment takes so much memory, three times over while it is made. */
@@ -67,7 +50,7 @@ interface Begun {
  * the one that writes the manifest second ends. @throws ServiceError `store_locked`, `store_mismatch`, `store_full`,
  * `backup_unreachable`, `backup_damaged`
  */
-export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
+export async function takeBackup(options: BackupOptions) {
   const { rows, now, signal, segmentBytes = SEGMENT_BYTES } = options
   const head = rows.head()
   let begun = await begin(options)
@@ -89,7 +72,14 @@ export async function takeBackup(options: BackupOptions): Promise<BackupResult> 
   const unremoved = await removeLeft(options, manifest).then(() => undefined, reasonOf)
   const segments = manifest.segments.slice(before)
   const sum = (of: 'events' | 'bytes'): number => segments.reduce((all, segment) => all + segment[of], 0)
-  return { manifest, segments: segments.length, events: sum('events'), bytes: sum('bytes'), unremoved }
+  return {
+    manifest,
+    segments: segments.length,
+    events: sum('events'),
+    bytes: sum('bytes'),
+    /** Why files that the manifest no longer names could not be removed. */
+    unremoved,
+  }
 }
 
 /** The manifest that is there already, or the beginning of a new one. */

@@ -9,8 +9,7 @@ import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { logFile } from '../embedded/embedded-store.ts'
 import { requireEnd } from '../embedded/log-end.ts'
-import { eventOf, type StoredRow } from '../embedded/stored-row.ts'
-import { openStoredRows, type StoredRows } from '../embedded/stored-rows.ts'
+import { eventOf, openStoredRows, type StoredRow, type StoredRows } from '../embedded/stored-rows.ts'
 import type { EventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
 
 type CopiedEvent = ReturnType<typeof eventOf>
@@ -21,18 +20,9 @@ export interface CopyOptions {
   /** Empty, or one into which a copy of this log was begun. */
   readonly store: EventStoreDbStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
   readonly now: () => number
   readonly signal: AbortSignal
   readonly onProgress: (events: number) => void
-}
-
-export interface CopyResult {
-  readonly events: number
-  /** Events that this run has copied. */
-  readonly copied: number
-  /** SHA-256 over stream, revision, type, schema, id, time, data and meta of every event, in order; the same of both logs. */
-  readonly hash: string
 }
 
 const PAGE_ROWS = 500
@@ -46,7 +36,7 @@ const REMEMBERED = 100_000
  * so the same command continues a copy that was interrupted. At the end all is read back and the hashes are compared.
  * @throws ServiceError `store_locked` while a service runs on it; `store_mismatch`, `config_invalid`; of the store
  */
-export async function copyToEventStoreDb(options: CopyOptions): Promise<CopyResult> {
+export async function copyToEventStoreDb(options: CopyOptions) {
   const { directory, store } = options
   if (!existsSync(logFile(directory)))
     throw new ServiceError('config_invalid', { message: `there is no log in ${directory}` })

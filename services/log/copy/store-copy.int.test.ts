@@ -11,7 +11,7 @@ import { openEmbeddedStore } from '../embedded/embedded-store.ts'
 import type { EventStore } from '../event-store.ts'
 import { type EventStoreDbStore, openEventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../store-identity.ts'
-import { type CopyResult, copyToEventStoreDb, POSITION_MEMBERS } from './copy-to-eventstoredb.ts'
+import { copyToEventStoreDb, POSITION_MEMBERS } from './copy-to-eventstoredb.ts'
 
 const identity = { market: 'simulated', seed: 'demo', secretFingerprint: 'f'.repeat(64) } as const
 const meta = { correlationId: 'a test', actor: 'test' }
@@ -37,7 +37,7 @@ const open = (name: string): Promise<EventStore> =>
 const toRemote = (
   change: (store: EventStoreDbStore) => EventStoreDbStore = (same) => same,
   name = 'log',
-): Promise<CopyResult> =>
+): ReturnType<typeof copyToEventStoreDb> =>
   copyToEventStoreDb({
     directory: join(directory, name),
     store: change(remote),

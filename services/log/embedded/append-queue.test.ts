@@ -15,6 +15,7 @@ test('a commit is under way before readers of the one before are woken', async (
         const outcome: AppendOutcome = { revision: commits, position: commits, at: '' }
         return batch.map(() => outcome)
       },
+      late: () => undefined,
       erase: async () => undefined,
       close: async () => undefined,
     },
@@ -57,6 +58,7 @@ function heldQueue() {
         held.push(Promise.withResolvers<AppendOutcome[]>())
         return held.at(-1)?.promise ?? Promise.reject(new Error('nothing is held'))
       },
+      late: () => undefined,
       erase: async () => undefined,
       close: async () => undefined,
     },

@@ -7,7 +7,7 @@ import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { INSERT_EVENT, prepareBuild, prepareIndexes } from './schema.ts'
-import { isErasedData, type StoredRow, sumOf } from './stored-row.ts'
+import { isErasedData, type StoredRow, sumOf } from './stored-rows.ts'
 
 /** A log file that is made anew from rows, beside its later name. */
 export type LogBuild = ReturnType<typeof buildLog>
@@ -44,9 +44,7 @@ export function buildLog(target: string) {
     return db.prepare(INSERT_EVENT)
   })
   return {
-    /** The unfinished file. */
     file,
-    /** Rows in the order of their positions. */
     insert: (rows: readonly StoredRow[]): void =>
       attempt(() => {
         for (const row of rows) {

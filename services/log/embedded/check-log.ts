@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { requireLayout, WAITS_FOR_OTHERS } from './schema.ts'
-import { EVENTS, type SummedRow, sound } from './stored-row.ts'
+import { EVENTS, type SummedRow, sound } from './stored-rows.ts'
 
 /** Faults that are named. */
 const MOST_NAMED = 8

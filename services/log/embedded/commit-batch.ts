@@ -7,7 +7,7 @@ import { isStreamErased } from './erase-stream.ts'
 import type { NewestEvent } from './log-end.ts'
 import { INSERT_EVENT } from './schema.ts'
 import { refusalOf } from './sqlite-errors.ts'
-import { EVENTS, eventOf, type SummedRow, sound, sumOf } from './stored-row.ts'
+import { EVENTS, eventOf, type SummedRow, sound, sumOf } from './stored-rows.ts'
 
 /**
  * How one append of a batch ended, in a form that crosses the thread boundary cheaply; `at` is left out where it had been

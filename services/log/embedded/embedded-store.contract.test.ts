@@ -22,6 +22,7 @@ function faultyWriter(): { start: (options: WriterOptions) => Promise<Writer>; f
         if (armed === 'after') throw lose()
         return outcomes
       },
+      late: () => undefined,
       erase: (stream) => writer.erase(stream),
       close: () => writer.close(),
     }

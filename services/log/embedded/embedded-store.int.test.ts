@@ -158,6 +158,7 @@ describe('the queue', () => {
             await gate.promise
             return writer.commit(batch, at)
           },
+          late: () => undefined,
           erase: (stream) => writer.erase(stream),
           close: () => writer.close(),
         }

@@ -8,7 +8,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import type { EventStore, ExpectedRevision } from '../event-store.ts'
+import type { AppendResult, EventStore, ExpectedRevision } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
 import { requireErasable, validateAppend } from '../validate-append.ts'
 import { AppendQueue } from './append-queue.ts'
@@ -18,7 +18,6 @@ import { requireLayoutOf } from './schema.ts'
 import { startWriter, type Writer } from './writer.ts'
 
 export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
-  /** Folder of the store; created when missing. */
   readonly directory: string
   /** The end that the operator accepts of a log that lost events, and an id for the event that records it. */
   readonly acceptLostEnd?: { readonly position: number; readonly id: string } | undefined
@@ -77,26 +76,6 @@ const STORE_FAILURES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** A failure is reported for so long unless an append succeeds: a store that nobody is sent to would never heal. */
 const REPORTED_MS = 30_000
 
-/** The newest failure of the store itself, until an append succeeds or it is old. */
-function createFailureWatch(now: () => number) {
-  let failure: { readonly reason: string; readonly at: number } | undefined
-  return {
-    async see<Result>(appending: Promise<Result>): Promise<Result> {
-      try {
-        const result = await appending
-        failure = undefined
-        return result
-      } catch (error) {
-        if (isServiceError(error) && STORE_FAILURES.has(error.code))
-          failure = { reason: reasonOf(error), at: now() }
-        throw error
-      }
-    },
-    recent: (): string | undefined =>
-      failure !== undefined && Math.abs(now() - failure.at) < REPORTED_MS ? failure.reason : undefined,
-  }
-}
-
 function storeOver(file: string, writer: Writer, now: () => number, lock: FileLock): EventStore {
   const appended = createWakeSignal()
   const closing = new AbortController()
@@ -105,19 +84,32 @@ function storeOver(file: string, writer: Writer, now: () => number, lock: FileLo
     keep: (committed) => open.keep(committed),
     wake: () => appended.notify(),
   })
-  const erasing = new Set<Promise<void>>()
+  let erasing: Promise<unknown> = Promise.resolve()
   let closed: Promise<void> | undefined
-  const failures = createFailureWatch(now)
+  /** The newest failure of the store itself, until an append succeeds. */
+  let failure: { readonly reason: string; readonly at: number } | undefined
 
   /** @throws ServiceError `store_unavailable` once it is closed */
   function reader(): LogReader {
     if (!closing.signal.aborted) return open
     throw new ServiceError('store_unavailable', { message: 'the store is closed' })
   }
+  /** An overload is none of the store's own failures. */
+  async function watched(appending: Promise<AppendResult>): Promise<AppendResult> {
+    try {
+      const result = await appending
+      failure = undefined
+      return result
+    } catch (error) {
+      if (isServiceError(error) && STORE_FAILURES.has(error.code))
+        failure = { reason: reasonOf(error), at: now() }
+      throw error
+    }
+  }
   async function end(): Promise<void> {
     closing.abort()
     await queue.drain()
-    await Promise.allSettled(erasing)
+    await erasing
     // The last connection to close folds the write-ahead log into the file; a reader cannot.
     open.close()
     await writer.close()
@@ -127,9 +119,7 @@ function storeOver(file: string, writer: Writer, now: () => number, lock: FileLo
     async append(stream, events, { expected }) {
       const append = validateAppend(stream, events, expected)
       reader()
-      // An overload is none of the store's own failures.
-      const appending = queue.push(append, events)
-      return failures.see(appending)
+      return watched(queue.push(append, events))
     },
     read: (stream, options) => reader().read(stream, options),
     readAll: (options) => reader().readAll(options),
@@ -146,23 +136,17 @@ function storeOver(file: string, writer: Writer, now: () => number, lock: FileLo
       requireErasable(stream)
       reader()
       const work = writer.erase(stream)
-      erasing.add(work)
-      try {
-        await work
-      } finally {
-        erasing.delete(work)
-      }
+      erasing = Promise.allSettled([erasing, work])
+      await work
     },
     head: async () => reader().head(),
     streams: (prefix) => reader().streams(prefix),
     async health() {
-      const adapter = 'embedded'
-      if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
-      const failure = failures.recent()
-      if (failure !== undefined) return { ok: false, adapter, detail: failure }
+      if (closing.signal.aborted) return { ok: false, adapter: 'embedded', detail: 'closed' }
+      if (failure !== undefined && Math.abs(now() - failure.at) < REPORTED_MS)
+        return { ok: false, adapter: 'embedded', detail: failure.reason }
       const detail = `${open.head()} is the newest position, ${queue.length} appends waiting`
-      const { late } = writer
-      return { ok: true, adapter, detail, ...(late !== undefined && { late }) }
+      return { ok: true, adapter: 'embedded', detail, late: writer.late() }
     },
     close: () => (closed ??= end()),
   }

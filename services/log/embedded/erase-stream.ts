@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { AppendRefusal } from '../decide-append.ts'
 import { WAITS_FOR_OTHERS } from './schema.ts'
 import { refusalOf } from './sqlite-errors.ts'
-import { isErasedData } from './stored-row.ts'
+import { isErasedData } from './stored-rows.ts'
 
 /**
  * Data and meta of an erased event are blanks, as many as there were bytes: a cell of the same size is written

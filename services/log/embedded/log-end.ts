@@ -12,14 +12,8 @@ export interface NewestEvent {
   readonly id: string
 }
 
-/** A loss that the operator accepted. */
-export interface LostEnd {
-  /** The newest position that is left. */
-  readonly endsAt: number
-  /** The newest event that had been durable. */
-  readonly noted: NewestEvent
-  readonly damage: string
-}
+/** A loss that the operator accepted: the newest position that is left, and the newest event that had been durable. */
+export type LostEnd = NonNullable<ReturnType<typeof requireEnd>>
 
 const newestFile = (directory: string): string => join(directory, 'newest-position')
 
@@ -109,7 +103,7 @@ export function requireNoneLost(file: string): void {
  * Compares where a log ends with what was noted beside it, also while the service writes to it. @throws ServiceError
  * `log_end_lost`
  */
-export function requireEnd(file: string, acceptedEnd?: number): LostEnd | undefined {
+export function requireEnd(file: string, acceptedEnd?: number) {
   const noted = readNewest(dirname(file))
   if (noted === undefined) return undefined
   const end = readEnd(file, noted, acceptedEnd !== undefined)

@@ -9,12 +9,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import { type LogPage, matchesFilter } from '../follow-log.ts'
-import { LazyEvent } from '../lazy-event.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import type { Committed } from './append-queue.ts'
 import { requireLayout } from './schema.ts'
 import { reading } from './sqlite-errors.ts'
-import { EVENTS, isErasedData, type SummedRow, sound } from './stored-row.ts'
+import { EVENTS, isErasedData, type SummedRow, sound } from './stored-rows.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -241,11 +240,39 @@ export class LogReader {
   }
 
   #recorded(row: Row, asText?: boolean): RecordedEvent {
-    if (asText === true) return new LazyEvent(row)
+    if (asText === true) return lazy(row)
     row.recorded ??= parsed(row)
     return row.recorded
   }
 }
+
+/** An event whose JSON is parsed when somebody reads it. */
+const lazy = ({
+  id,
+  stream,
+  revision,
+  position,
+  type,
+  schema,
+  at,
+  data: text,
+  meta,
+}: Row): RecordedEvent => ({
+  id,
+  stream,
+  revision,
+  position: String(position),
+  type,
+  schema,
+  at,
+  text,
+  get data() {
+    return JSON.parse(text) as RecordedEvent['data']
+  },
+  get meta() {
+    return JSON.parse(meta) as RecordedEvent['meta']
+  },
+})
 
 function parsed({ data, meta, given, ...rest }: Row): RecordedEvent {
   const event = {

@@ -5,18 +5,9 @@ import type { EncodedAppend } from '../validate-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
 /** Commits batches and erases streams in the order they are given. */
-export interface Writer {
-  /** A fault beside the commits, which are durable all the same. */
-  readonly late?: string | undefined
-  /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
-  commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>
-  /** Resolves once nothing of the stream is left in the files; rejects if that is not known. */
-  erase(stream: string): Promise<void>
-  close(): Promise<void>
-}
+export type Writer = Awaited<ReturnType<typeof startWriter>>
 
 export interface WriterOptions {
-  /** The database file. */
   readonly file: string
   /** Pages the file may grow to, for a store that must not fill its disk; no limit without it. */
   readonly maxPages?: number
@@ -38,7 +29,7 @@ export type WriterReply =
  * hold up every request of the process. After the thread ended, the next request starts another; what was under way is
  * rejected as unknown.
  */
-export async function startWriter(options: WriterOptions): Promise<Writer> {
+export async function startWriter(options: WriterOptions) {
   let thread = await startThread(options)
   let starting: Promise<WriterThread> | undefined
   let late: string | undefined
@@ -54,22 +45,23 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
     return thread.ask(request)
   }
   return {
-    get late() {
-      return late
-    },
-    async commit(batch, at) {
+    /** A fault beside the commits, which are durable all the same. */
+    late: (): string | undefined => late,
+    /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
+    async commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]> {
       const reply = await ask({ kind: 'commit', batch, at })
       if (reply.kind !== 'committed') return []
       late = reply.late
       return reply.outcomes
     },
-    async erase(stream) {
+    /** Resolves once nothing of the stream is left in the files; rejects if that is not known. */
+    async erase(stream: string): Promise<void> {
       const reply = await ask({ kind: 'erase', stream })
       if (reply.kind === 'erased' && reply.refusal === undefined) return
       const refusal = reply.kind === 'erased' ? reply.refusal : undefined
       throw new ServiceError(refusal?.code ?? 'append_unknown', refusal)
     },
-    async close() {
+    async close(): Promise<void> {
       // A thread that is being started would keep the process up; its caller learns of a failure.
       await starting?.catch(() => undefined)
       await thread.close()

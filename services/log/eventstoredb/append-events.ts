@@ -10,9 +10,7 @@ import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent } from './recorded-event.ts'
 
 export interface AppendContext extends ReadContext {
-  /** A new UUID at each call. */
   readonly newId: () => string
-  /** Ends all waiting. */
   readonly closing: AbortSignal
 }
 

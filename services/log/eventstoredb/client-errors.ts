@@ -1,18 +1,12 @@
+import type { ErrorType } from '@eventstore/db-client'
 import type { Metadata } from '@grpc/grpc-js'
 import { type ErrorCode, ServiceError } from '../../../contracts/errors/errors.ts'
 
 /** Status codes of gRPC that are distinguished here. */
 const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const
 
-/** The server's `exception` names that are distinguished here, as the client passes them in `type`. */
-export type ClientErrorType =
-  | 'wrong-expected-version'
-  | 'stream-deleted'
-  | 'stream-not-found'
-  | 'deadline-exceeded'
-  | 'maximum-append-size-exceeded'
-  | 'not-leader'
-  | 'access-denied'
+/** The server's `exception` names, as the client passes them in `type`. */
+type ClientErrorType = `${ErrorType}`
 
 /** Tells what is known of a failed call's error, which is one of the client or of gRPC. */
 export function describeClientError(error: unknown) {

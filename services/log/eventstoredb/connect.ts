@@ -27,9 +27,8 @@ const NOBODY: Credentials = { username: 'nobody', password: '' }
 const PRINTS_CALLS = /\*|esdb/
 
 /**
- * Connects to EventStoreDB or KurrentDB by the published client. The connection is made by the first call.
- *
- * @throws ServiceError `config_invalid`, which never quotes the connection string
+ * Connects to EventStoreDB or KurrentDB by the published client. The connection is made by the first call. @throws
+ * ServiceError `config_invalid`, which never quotes the connection string
  */
 export function createConnection(connectionString: string, environment = process.env) {
   if (PRINTS_CALLS.test(environment['DEBUG'] ?? ''))
@@ -69,7 +68,6 @@ export function createConnection(connectionString: string, environment = process
       former.replacing.abort()
       endCalls(former.client)
     },
-    /** Ends what is under way. */
     close: () => endCalls(now.client),
   }
 }

@@ -17,7 +17,6 @@ const FIRST_RESUME_DELAY_MS = 100
 const MAX_RESUME_DELAY_MS = 10_000
 
 export interface FollowContext extends ReadContext {
-  /** Ends everything. */
   readonly closing: AbortSignal
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
@@ -29,16 +28,14 @@ export interface FollowContext extends ReadContext {
 
 /**
  * One subscription for all who follow the log. The newest events are held; a follower that falls behind them reads the
- * log. Positions are always those of events: the server's checkpoints may be places of its own events, or none.
- *
- * The newest event that came also identifies the log. Behind every break it is read again, before anything else is read
- * or appended: if it is not there, another log answers, and everything ends with `store_mismatch`.
+ * log. Positions are always those of events: the server's checkpoints may be places of its own events, or none. The
+ * newest event that came also identifies the log. Behind every break it is read again, before anything else is read or
+ * appended: if it is not there, another log answers, and everything ends with `store_mismatch`.
  */
 // oxlint-disable-next-line max-lines-per-function -- one subscription feeds all readers: opening, failing over and ending change the same state
 export function createLogTail(context: FollowContext) {
   const { closing } = context
   const arrived = createWakeSignal()
-  /** Events behind `since`. */
   let held: StoredEvent[] = []
   let since: Position | undefined
   /** Everything up to this one has come. */

@@ -1,3 +1,4 @@
+import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
@@ -5,7 +6,6 @@ import { isErasable, isStreamName } from '../../../contracts/events/streams.ts'
 import type { RecordedEvent } from '../../../contracts/infra/event.ts'
 import { comparePositions, type Position, START } from '../../../contracts/infra/position.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
 import { matchesFilter } from '../follow-log.ts'
@@ -214,9 +214,8 @@ const invalidPositionError = (position: Position): ServiceError =>
   })
 
 /**
- * The events of one read, as they come. What is not taken stays with the server.
- *
- * @throws the client's error; ServiceError `store_unavailable` for a silent server, whose client is replaced then
+ * The events of one read, as they come. What is not taken stays with the server. @throws the client's error;
+ * ServiceError `store_unavailable` for a silent server, whose client is replaced then
  */
 async function* readFrom(
   { connection, answerTimeoutMs }: ReadContext,
@@ -226,33 +225,26 @@ async function* readFrom(
   if (signal.aborted) return
   const { client, replaced } = connection.current()
   const reading = begin(client)
-  const changes = createWakeSignal()
-  let end: { readonly error?: unknown } | undefined
-  const ended = (how: { readonly error?: unknown }): void => {
-    end ??= how
-    changes.notify()
-  }
-  const giveUp = (): void => ended({ error: new Error('its connection was given up: the server was silent') })
+  addAbortSignal(AbortSignal.any([signal, replaced]), reading as unknown as Readable)
+  // One that comes when nobody waits any more.
+  reading.on('error', () => undefined)
   const silence = (): ServiceError => {
     connection.renew()
-    return new ServiceError('store_unavailable', {
-      message: `the server was silent for ${answerTimeoutMs} ms in a read`,
-    })
+    const message = `the server was silent for ${answerTimeoutMs} ms in a read`
+    return new ServiceError('store_unavailable', { message })
   }
-  replaced.addEventListener('abort', giveUp)
-  reading.on('readable', () => changes.notify()).on('end', () => ended({}))
-  reading.on('error', (error: unknown) => ended({ error }))
   try {
-    while (!signal.aborted) {
-      const seen = changes.count
-      const next = reading.read() as ResolvedEvent | null
-      if (next?.event !== undefined) yield storedOf(next.event)
-      else if (end === undefined) await withTimeout(changes.wait(seen, signal), answerTimeoutMs, silence)
-      else if ('error' in end) throw end.error
-      else return
+    const events = reading[Symbol.asyncIterator]() as AsyncIterator<ResolvedEvent, void>
+    for (;;) {
+      const next = await withTimeout(events.next(), answerTimeoutMs, silence)
+      if (next.done === true) return
+      if (next.value.event !== undefined) yield storedOf(next.value.event)
     }
+  } catch (error) {
+    if (signal.aborted) return
+    const isGivenUp = replaced.aborted && !isServiceError(error)
+    throw isGivenUp ? new Error('its connection was given up: the server was silent') : error
   } finally {
-    replaced.removeEventListener('abort', giveUp)
     // It may never have begun.
     reading.cancel().catch(() => undefined)
   }

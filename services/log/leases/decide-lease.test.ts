@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseHolder } from '../../../contracts/events/lease-events.ts'
-import { decideLease, type LeaseClaim, needsRenewal, withoutHolder } from './decide-lease.ts'
+import { decideLease, type LeaseClaim, needsRenewal } from './decide-lease.ts'
 
 const part = (holder: string, renewedBy: number, shards: Readonly<Record<number, number>>): LeaseHolder => ({
   holder,
@@ -66,11 +66,6 @@ describe('a claim', () => {
     const { table } = decideLease([part('me', 7, { 0: 1, 5: 1 })], claim({ shards: 2 }))
     expect(table).toEqual([part('me', 9, { 0: 1, 1: 9 })])
   })
-})
-
-test('whoever releases is gone from the table', () => {
-  const other = part('other', 8, { 0: 5 })
-  expect(withoutHolder([part('me', 7, { 1: 1 }), other], 'me')).toEqual([other])
 })
 
 describe('what it is worth to say that one is there', () => {

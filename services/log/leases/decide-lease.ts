@@ -5,7 +5,6 @@ import type { Lease } from './leased-work.ts'
 /** A process's renewal, with its claim to shards. */
 export interface LeaseClaim {
   readonly holder: string
-  /** How many shards the work has. */
   readonly shards: number
   readonly ttlMs: number | null
   /** Revision that the event of this claim will have. */
@@ -75,7 +74,3 @@ export function needsRenewal(
   const fairShare = Math.ceil(shards / (present.length + 1))
   return held.length < shards || present.some((part) => part.shards.length > fairShare)
 }
-
-/** The table after a process gave back all it had. */
-export const withoutHolder = (before: readonly LeaseHolder[], holder: string): readonly LeaseHolder[] =>
-  before.filter((part) => part.holder !== holder)

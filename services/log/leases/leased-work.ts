@@ -26,7 +26,6 @@ export function createLeasedWork(handlers: LeaseHandlers, report: (error: unknow
   /** Asked for twice with every webhook; made anew after a start and a stop. */
   let held: readonly Lease[] | undefined
 
-  /** One call at a time for a shard. */
   function serially(shard: number, call: () => Promise<void>): void {
     tails.set(shard, (tails.get(shard) ?? Promise.resolve()).then(call))
   }

@@ -14,14 +14,12 @@ export type { Lease } from './leased-work.ts'
 export interface Leases {
   /** Takes part until the signal, then gives everything back. */
   run(handlers: LeaseHandlers, signal: AbortSignal): Promise<void>
-  /** Leases held now. */
   held(): readonly Lease[]
 }
 
 export interface SoleLeasesOptions extends Partial<Pick<Clock, 'sleep'>> {
   readonly store: Pick<EventStore, 'head'>
   readonly shards: number
-  /** Called with each failure to begin or end work. */
   readonly report: (error: unknown) => void
 }
 

@@ -51,12 +51,11 @@ const LIVE_MS = 100
 const PAST_PAGES = 64
 
 /**
- * Keeps read models up with the log. Rows and checkpoints change in one transaction, so a crash repeats or loses nothing.
- * Both are written some time after they were folded, and a crash has a bounded stretch read again. An event that cannot be
- * folded stops its projection, and only that one.
- *
- * Those that are whole follow the log in one subscription from the lowest checkpoint; those of another version than their
- * rows are built anew in a second one, so that the others do not stand still meanwhile.
+ * Keeps read models up with the log. Rows and checkpoints change in one transaction, so a crash repeats or loses
+ * nothing. Both are written some time after they were folded, and a crash has a bounded stretch read again. An event
+ * that cannot be folded stops its projection, and only that one. Those that are whole follow the log in one
+ * subscription from the lowest checkpoint; those of another version than their rows are built anew in a second one, so
+ * that the others do not stand still meanwhile.
  */
 export function startProjector(options: ProjectorOptions) {
   const { store, tables, projections, onProblem, onLost, onDamaged, sleep } = options
@@ -157,7 +156,6 @@ class Consumer {
     this.#types = [...new Set(options.models.flatMap(({ types }) => [...types]))]
   }
 
-  /** Follows the log until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     const follow = async (): Promise<void> => {
       const failing = new AbortController()

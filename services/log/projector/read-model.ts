@@ -17,7 +17,6 @@ export interface ProjectionHealth {
    * it cannot fold.
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped'
-  /** Everything up to here is folded. */
   readonly position: Position
   /** Whether it answers: it has caught up with the log once since it was begun, in this process or before. */
   readonly isWhole: boolean
@@ -78,7 +77,6 @@ export class ReadModel {
     return this.#status.state === 'stopped'
   }
 
-  /** Rows that wait to be written. */
   get unwritten(): number {
     return this.#unwritten.size
   }
@@ -100,7 +98,6 @@ export class ReadModel {
     this.#isOpen = true
   }
 
-  /** Its rows are gone. */
   lose(): void {
     this.#isOpen = false
     this.#isWhole = false
@@ -108,7 +105,6 @@ export class ReadModel {
     this.#status = { state: 'building' }
   }
 
-  /** It has caught up with the log. */
   live(): void {
     if (this.isStopped) return
     this.#isWhole = true
@@ -130,7 +126,6 @@ export class ReadModel {
     return known === NO_ROW ? undefined : known
   }
 
-  /** Rows in the table, in order of keys. */
   range(options: RangeOptions): Entry[] {
     this.#requireWhole()
     return this.#tables.range(this.projection.name, options)
@@ -204,11 +199,7 @@ interface FoldedBatch {
   readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
 }
 
-/**
- * Folds events over rows, without changing them.
- *
- * @param before rows as they were before these events
- */
+/** Folds events over rows, without changing them. @param before rows as they were before these events */
 function foldBatch(
   projection: Projection,
   before: (key: string) => JsonObject | undefined,

@@ -51,9 +51,8 @@ export type RowTables = ReturnType<typeof openRowTables>
 const IN_MEMORY = ':memory:'
 
 /**
- * The read models of one log in a file, held by one process.
- *
- * @throws ServiceError `store_locked`, `store_unavailable`; each method `store_unavailable` where the file was damaged
+ * The read models of one log in a file, held by one process. @throws ServiceError `store_locked`, `store_unavailable`;
+ * each method `store_unavailable` where the file was damaged
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of one file
 export function openRowTables(file: string, logId: string) {
@@ -94,7 +93,6 @@ export function openRowTables(file: string, logId: string) {
     open: (name: string, version: number) => guarded(() => openModel(db, name, version)),
     get: (name: string, key: string) => guarded(() => parsed(of(name).select.get(key)?.['row'])),
     range: (name: string, options: RangeOptions) => guarded(() => rangeOf(of(name), options)),
-    /** Keys and rows as text, in order of keys. */
     entries: (name: string) => of(name).all.iterate() as Iterable<unknown> as Iterable<StoredEntry>,
     /** Changes rows and checkpoints, all or none. `newest` is the last event that they follow from. */
     commit: (changes: readonly ModelChange[], newest?: EventMark): void =>
@@ -109,7 +107,6 @@ export function openRowTables(file: string, logId: string) {
       ),
     /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
     newest: () => guarded(() => newestOf(db)),
-    /** Drops everything. */
     empty,
     /** Called when a damaged file was emptied: every read model is to be opened again. */
     onEmptied(listener: typeof onEmptied): void {
@@ -206,7 +203,6 @@ const SCHEMA = `PRAGMA user_version = ${LAYOUT};
 
 /**
  * Opens the file of read models. All in it follows from the log: one that is damaged, or of another log, is emptied.
- *
  * @throws ServiceError `store_unavailable` where it cannot be opened
  */
 function openFile(file: string, logId: string): DatabaseSync {

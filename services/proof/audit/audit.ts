@@ -3,7 +3,7 @@ import { openCheckpoint, parseCheckpoint, type Verifier } from '../note.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import { LogContents } from './contents.ts'
 import { Findings } from './finding.ts'
-import { checkOutcomes, OutcomeTable, type RaceTools } from './outcomes.ts'
+import { checkOutcomes, type RaceTools } from './outcomes.ts'
 import { type LogSource, readEntries, readHead } from './read-log.ts'
 import { RecordCount, type RecordGrouping, type ReportRows } from './record.ts'
 
@@ -39,9 +39,8 @@ export type AuditReport = Awaited<ReturnType<typeof audit>>
 
 /**
  * Checks a log with nothing but its keys: that its entries lead to the signed root, that it continues what it was, and
- * that its contents agree with one another.
- *
- * @throws ServiceError `proof_invalid` if nothing can be relied on: signatures, entries or contents do not fit
+ * that its contents agree with one another. @throws ServiceError `proof_invalid` if nothing can be relied on:
+ * signatures, entries or contents do not fit
  */
 export async function audit({ source, keys, earlier, seen, tools, onProgress }: AuditOptions) {
   const findings = new Findings()
@@ -52,8 +51,7 @@ export async function audit({ source, keys, earlier, seen, tools, onProgress }: 
   // Before the log: the outcomes that it counts must be in the log then.
   const records = await readRecords(tools, unchecked)
   const { note, checkpoint, signatures } = await readHead(source, keys)
-  const table = new OutcomeTable(checkpoint.size)
-  const contents = new LogContents(findings, table, former)
+  const contents = new LogContents(findings, former)
   const before = [saved, former].filter((one) => one !== undefined)
   for await (const entry of readEntries(source, checkpoint, before, findings)) {
     contents.take(entry)
@@ -65,7 +63,7 @@ export async function audit({ source, keys, earlier, seen, tools, onProgress }: 
     unchecked.push(`lateness, which only a live market has: this one is ${summary.market}`)
   const outcomes = { same: 0, wrong: 0, without: 0, lacking: 0 }
   for (const [done, about] of series.entries()) {
-    await checkOutcomes(about, table, tools, findings, outcomes)
+    await checkOutcomes(about, tools, findings, outcomes)
     onProgress?.('series with outcomes', done + 1, series.length)
   }
   const { same, wrong, without, lacking } = outcomes
@@ -79,10 +77,8 @@ export async function audit({ source, keys, earlier, seen, tools, onProgress }: 
     ...checkpoint,
     root: checkpoint.root.toString('base64'),
     signatures,
-    /** The signed checkpoint, as text. */
     checkpoint: note,
     findings: findings.listed,
-    /** How many findings of each kind there are. */
     counts: findings.counts,
     summary,
     /** Outcomes that were computed again from bars. */

@@ -12,7 +12,7 @@ import {
 } from '../../../contracts/domain/verdict.ts'
 import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import type { Findings, Fraud } from './finding.ts'
-import type { AuditedSeries, OutcomeTable } from './outcomes.ts'
+import { type AuditedSeries, racedOf } from './outcomes.ts'
 import type { LogEntry } from './read-log.ts'
 
 interface SeriesState extends AuditedSeries {
@@ -40,7 +40,6 @@ const nameOf = (series: Series, barClose: number): string => `${seriesName(serie
 /** Compares the contents of a log with one another, in the order of its entries. */
 export class LogContents {
   readonly #findings: Findings
-  readonly #table: OutcomeTable
   readonly #earlier: { readonly size: number; readonly at: number } | undefined
   readonly #states = new Map<string, SeriesState>()
   /** Hashes of announced model files, by model version. */
@@ -58,13 +57,8 @@ export class LogContents {
   #index = 0
 
   /** @param earlier an audit of the same log, by the clock of the auditor */
-  constructor(
-    findings: Findings,
-    table: OutcomeTable,
-    earlier: { readonly size: number; readonly at: number } | undefined,
-  ) {
+  constructor(findings: Findings, earlier: { readonly size: number; readonly at: number } | undefined) {
     this.#findings = findings
-    this.#table = table
     this.#earlier = earlier
   }
 
@@ -84,11 +78,8 @@ export class LogContents {
     else if (type === 'LogKeysPublished') {
       const before = data.leaves?.origin ?? this.#origin ?? data.origin
       this.#origin = data.origin
-      if (before !== data.origin)
-        this.#found(
-          'second_history',
-          `the log signs as ${data.origin}, and as ${before} before: ${data.reason}`,
-        )
+      const change = `the log signs as ${data.origin}, and as ${before} before: ${data.reason}`
+      if (before !== data.origin) this.#found('second_history', change)
     } else if (type === 'ModelAnnounced') {
       const known = this.#models.get(data.modelVersion) ?? data.sha256
       this.#models.set(data.modelVersion, known)
@@ -97,7 +88,6 @@ export class LogContents {
     }
   }
 
-  /** Makes the checks that need the whole log. */
   end() {
     for (const [opensAt, indexes] of this.#hidden)
       if (opensAt + GRACE_MS < this.#horizon) {
@@ -108,7 +98,6 @@ export class LogContents {
     for (const state of series) this.#checkUnlabelled(state)
     const summary = {
       ...this.#counts,
-      /** Entries whose window is open. */
       hidden: [...this.#hidden.values()].flat().length,
       models: this.#models.size,
       /** Unix milliseconds. */
@@ -124,20 +113,14 @@ export class LogContents {
     return Math.max(0, ...hours.map(([, index]) => index))
   }
 
-  /** A finding about the entry that is read. */
   #found(fraud: Fraud, message: string): void {
     this.#findings.add(fraud, this.#index, message)
   }
 
   #stateOf({ exchange, coin, timeframe }: Series): SeriesState {
     const series = { exchange, coin, timeframe }
-    const state = this.#states.get(seriesName(series)) ?? {
-      series,
-      covered: 0,
-      gaps: [],
-      open: [],
-      outcomes: [],
-    }
+    const begun = { series, covered: 0, gaps: [], open: [], outcomes: [] }
+    const state = this.#states.get(seriesName(series)) ?? begun
     this.#states.set(seriesName(series), state)
     return state
   }
@@ -149,11 +132,9 @@ export class LogContents {
     const { verdictId, barClose, validUntil, modelVersion, recordedLate, timeframe } = verdict
     const name = nameOf(verdict, barClose)
     const barMs = timeframeMs(timeframe)
+    const model = `${modelVersion}, which was not announced before`
     if (!this.#models.has(modelVersion))
-      this.#found(
-        'unannounced_model',
-        `${name} was computed with ${modelVersion}, which was not announced before`,
-      )
+      this.#found('unannounced_model', `${name} was computed with ${model}`)
     if (Math.floor(barClose / barMs) * barMs <= state.covered)
       return this.#found('second_verdict', `${name} has a verdict already`)
     if (validUntil !== barClose + WINDOW_BARS[timeframe] * barMs)
@@ -208,7 +189,7 @@ export class LogContents {
     const repeated = repeatedText(outcome)
     if (verdict?.repeated !== repeated)
       return add(`${name} says ${repeated} of its verdict, which says ${verdict?.repeated}`)
-    outcomes.push(this.#table.add(this.#index, outcome))
+    outcomes.push(racedOf(this.#index, outcome))
     // It was labelled when the window had closed.
     if (!outcome.recordedLate) this.#horizon = Math.max(this.#horizon, outcome.validUntil)
   }

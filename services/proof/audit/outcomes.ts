@@ -1,6 +1,6 @@
 import type { Candle } from '../../../contracts/domain/candle.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
-import { type Outcome, RACE_OUTCOMES } from '../../../contracts/domain/outcome.ts'
+import type { Outcome } from '../../../contracts/domain/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/domain/series.ts'
 import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'
@@ -9,46 +9,14 @@ import type { Findings } from './finding.ts'
 
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 const ENDING = [...DECISION, 'highest', 'lowest', 'closePrice'] as const
-const NUMBERS = [
-  'barClose',
-  'validUntil',
-  'barrier',
-  'entryPrice',
-  'exitPrice',
-  'decidedAt',
-  'highest',
-  'lowest',
-  'closePrice',
-] as const
+const RACED = [...ENDING, 'barClose', 'validUntil', 'barrier'] as const
 
 /** The start and the end of a race, with the index of its entry. */
-type Raced = Pick<Outcome, (typeof NUMBERS)[number] | 'race'> & { readonly index: number }
+type Raced = Pick<Outcome, (typeof RACED)[number]> & { readonly index: number }
 
-const WIDTH = 2 + NUMBERS.length
-
-/** Outcomes until their bars are read: outside of the heap, which would grow to four times of what it holds. */
-export class OutcomeTable {
-  readonly #numbers: Float64Array
-  #rows = 0
-
-  /** @param size entries of the log; memory is taken for its outcomes only */
-  constructor(size: number) {
-    this.#numbers = new Float64Array(size * WIDTH)
-  }
-
-  /** @returns the row of an outcome */
-  add(index: number, outcome: Outcome): number {
-    const numbers = NUMBERS.map((name) => outcome[name] ?? Number.NaN)
-    this.#numbers.set([index, RACE_OUTCOMES.indexOf(outcome.race), ...numbers], this.#rows * WIDTH)
-    return this.#rows++
-  }
-
-  at(row: number): Raced {
-    const [index, race = 0, ...numbers] = this.#numbers.subarray(row * WIDTH, (row + 1) * WIDTH)
-    const fields = numbers.map((number, at) => [NUMBERS[at], Number.isNaN(number) ? null : number])
-    return { ...Object.fromEntries(fields), index, race: RACE_OUTCOMES[race] } as Raced
-  }
-}
+/** The parts of an outcome that are held until its bars are read. */
+export const racedOf = (index: number, outcome: Outcome): Raced =>
+  ({ ...Object.fromEntries(RACED.map((name) => [name, outcome[name]])), index }) as Raced
 
 /** A series as its entries describe it. */
 export interface AuditedSeries {
@@ -57,8 +25,7 @@ export interface AuditedSeries {
   covered: number
   /** Closes of the first and the last bar of each gap between verdicts. */
   readonly gaps: (readonly [from: number, to: number])[]
-  /** Rows of its outcomes in the table, oldest first. */
-  readonly outcomes: number[]
+  readonly outcomes: Raced[]
 }
 
 /** Functions of other domains that the check of outcomes calls. */
@@ -81,7 +48,6 @@ export type OutcomeCounts = Record<'same' | 'wrong' | 'without' | 'lacking', num
 /** Computes the outcomes of a series again from the bars of today. */
 export async function checkOutcomes(
   about: AuditedSeries,
-  table: OutcomeTable,
   { barsOf, raceOf }: RaceTools,
   findings: Findings,
   counts: OutcomeCounts,
@@ -89,13 +55,12 @@ export async function checkOutcomes(
   const { series, outcomes } = about
   const [oldest, newest] = [outcomes[0], outcomes.at(-1)]
   if (oldest === undefined || newest === undefined) return
-  const bars = await barsOf(series, table.at(oldest).barClose, table.at(newest).validUntil)
+  const bars = await barsOf(series, oldest.barClose, newest.validUntil)
   if (bars === undefined) return void (counts.without += outcomes.length)
   const opens = (at: number): number => bars[at]?.openTime ?? Number.POSITIVE_INFINITY
   const barMs = timeframeMs(series.timeframe)
   let first = 0
-  for (const row of outcomes) {
-    const outcome = table.at(row)
+  for (const outcome of outcomes) {
     const { index, barClose, validUntil } = outcome
     while (opens(first) < barClose) first += 1
     let end = first
@@ -105,15 +70,10 @@ export async function checkOutcomes(
     counts[comparison] += 1
     if (comparison !== 'wrong') continue
     const name = `${seriesName(series)} at ${isoTime(barClose)}`
-    findings.add(
-      'wrong_outcome',
-      index,
-      `${name} says ${endText(outcome)}; its bars say ${endText(computed)}`,
-    )
+    const [said, right] = [outcome, computed].map((race) => JSON.stringify(race, [...ENDING]))
+    findings.add('wrong_outcome', index, `${name} says ${said}; its bars say ${right}`)
   }
 }
-
-const endText = (end: object): string => JSON.stringify(end, [...ENDING])
 
 /** A race that was decided before the first missing bar needs no others. */
 function compare(

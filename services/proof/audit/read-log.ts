@@ -23,12 +23,11 @@ export interface LogEntry {
 }
 
 /** Memory that an entry takes until its audit has ended: half of the entries are outcomes, which wait for their bars. */
-const BYTES_AN_ENTRY = 150
+const BYTES_AN_ENTRY = 250
 
 /**
- * The newest checkpoint of a log, as text and as its signed parts.
- *
- * @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a log that memory does not hold
+ * The newest checkpoint of a log, as text and as its signed parts. @throws ServiceError `proof_invalid`,
+ * `server_unreachable`; `config_invalid` for a log that memory does not hold
  */
 export async function readHead(source: LogSource, keys: readonly Verifier[]) {
   const note = (await source.get('log/checkpoint'))?.toString()
@@ -46,7 +45,6 @@ export async function readHead(source: LogSource, keys: readonly Verifier[]) {
 
 /**
  * The entries of a log in their order. After the last one they lead to the signed root, and to each earlier checkpoint.
- *
  * @throws ServiceError `proof_invalid` for entries that do not, or that nobody can read; `server_unreachable`
  */
 export async function* readEntries(

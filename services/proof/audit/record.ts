@@ -57,10 +57,7 @@ export class RecordCount {
       const [shown, right] = [row, own.get(key) ?? null].map((one) => canonicalJson(one))
       if (counted !== published) add(null, `${name} counts ${published} verdicts; the log has ${counted}`)
       else if (next !== undefined && next < settled)
-        add(
-          next,
-          `${name} stands still: this entry and those after it are missing, and it is over an hour old`,
-        )
+        add(next, `${name} stands still: this entry is missing and over an hour old, and so are later ones`)
       if (counted === published && shown !== right)
         add(null, `${name} is published as ${shown?.slice(0, 200)}; the outcomes say ${right?.slice(0, 200)}`)
     }

@@ -8,7 +8,6 @@ import type { Hash } from '../tree/merkle.ts'
 /** The facts that decide the next step of a signer. */
 export interface SigningState {
   readonly keys: LogKeysRow | undefined
-  /** Newest of the log. */
   readonly newest: CheckpointRow | undefined
   /** The newest checkpoint that was ever seen, kept outside the log. */
   readonly kept: Checkpoint | undefined

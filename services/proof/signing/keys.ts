@@ -16,9 +16,8 @@ import {
 } from '../note.ts'
 
 /**
- * The keys that sign the log: those of the setting, or those of a file that the first start makes, readable by its owner
- * only. Every key of the file signs: to replace keys, new lines join the old ones, and old ones leave later.
- *
+ * The keys that sign the log: those of the setting, or those of a file that the first start makes, readable by its
+ * owner only. Every key of the file signs: to replace keys, new lines join the old ones, and old ones leave later.
  * @throws ServiceError `config_invalid` for a file that cannot be read or holds no keys
  */
 export function loadLogKeys(options: {

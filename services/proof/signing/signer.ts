@@ -22,7 +22,6 @@ export interface SignerOptions
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
-  /** Seeds of the keys that sign. */
   readonly keys: readonly Uint8Array[]
   readonly kept: NewestCheckpoint
   /** Called when signing begins to fail, with the reason. */
@@ -38,8 +37,6 @@ const WAY_OUT =
 /** Signs the tree of the log as it grows. One process does at a time; two would sign the same tree. */
 export class CheckpointSigner {
   readonly #options: SignerOptions
-  /** Never aborted: an append that has begun is not broken off. */
-  readonly #patient = new AbortController().signal
   #problem: string | undefined
 
   constructor(options: SignerOptions) {
@@ -57,7 +54,9 @@ export class CheckpointSigner {
     let expected: Revision | 'no-stream' = 'no-stream'
     for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
       expected = revision
-    const path = { ...this.#options, policy: RETRY_FOR_CALLER, signal: this.#patient }
+    // Never aborted: an append that has begun is not broken off.
+    const { signal } = new AbortController()
+    const path = { ...this.#options, policy: RETRY_FOR_CALLER, signal }
     const outcome = await appendWithRetry(path, { stream, events: [event], expected })
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
   }
@@ -74,7 +73,6 @@ export class CheckpointSigner {
     await this.#append(LOG_CHECKPOINTS_STREAM, newEvent(CheckpointSigned, { id: newId(), data, meta }))
   }
 
-  /** Signs the newest tree, or sets the problem that prevents it. */
   readonly signNewest = async (): Promise<void> => {
     const { tree, keys, kept, newId } = this.#options
     const step = decideSigning({

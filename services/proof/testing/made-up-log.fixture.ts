@@ -18,8 +18,7 @@ import { parseVkey } from '../note.ts'
 import { loadLogKeys, NewestCheckpoint } from '../signing/keys.ts'
 import { CheckpointSigner } from '../signing/signer.ts'
 import { ENTRY_TYPES } from '../tree/entry.ts'
-import { type TreeRow, transparencyTree } from '../tree/transparency-tree.ts'
-import { createTreeReader } from '../tree/tree-reader.ts'
+import { createTreeReader, type TreeRow, transparencyTree } from '../tree/tree-reader.ts'
 
 let made = 0
 export const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))

@@ -1,8 +1,7 @@
 import { assert } from '../../../contracts/errors/assert.ts'
 import type { EventType } from '../../../contracts/events/event-catalogue.ts'
 import type { NewEvent } from '../../../contracts/infra/event.ts'
-import { canonicalJson } from '../../../contracts/infra/json.ts'
-import { canonicalText } from './canonical-text.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../../contracts/infra/json.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
 
 /**
@@ -48,10 +47,8 @@ export const opensAt = ({ type, data }: Pick<Content, 'type' | 'data'>): number 
   type === 'VerdictRecorded' && typeof data.validUntil === 'number' ? data.validUntil : 0
 
 /**
- * The entry of a content, or of a recorded event.
- *
- * @param text that of the content, if it is known
- * @throws TypeError for an event that is no entry
+ * The entry of a content, or of a recorded event. @param text that of the content, if it is known @throws TypeError for
+ * an event that is no entry
  */
 export function entryOf(content: Content & { readonly text?: string }, text?: string): Entry {
   const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[content.type]
@@ -78,5 +75,61 @@ export function decodeEntry(bytes: Buffer): Entry | undefined {
     kind: bytes[1] ?? 0,
     opensAt: bytes.readUInt32BE(2) * 2 ** 32 + bytes.readUInt32BE(6),
     hash: bytes.subarray(ENTRY_BYTES - HASH_BYTES),
+  }
+}
+
+/** Texts of one shape: the same keys in the same order, and lists of the same length. */
+interface Shape {
+  /** Matches such a text, with a group for each value that is no object and no list. */
+  readonly pattern: RegExp
+  /** The canonical form: texts, and numbers of groups between them. */
+  readonly parts: readonly (string | number)[]
+}
+
+/** Shapes of a type that are known at a time; most types have one or two. */
+const MOST_SHAPES = 16
+const VALUE = '("(?:[^"\\\\]|\\\\.)*"|[-+.\\w]+)'
+const SPECIAL = /[\\^$.*+?()[\]{}|]/g
+
+const shapes = new Map<string, readonly Shape[]>()
+
+/**
+ * The `canonicalJson` of an event's data, from the text that `JSON.stringify` made of it. The order of the keys is found
+ * once for each shape, and values are cut out of later texts: that takes a third of the time.
+ */
+export function canonicalText(type: string, text: string, data: () => JsonObject): string {
+  const known = shapes.get(type) ?? []
+  for (const { pattern, parts } of known) {
+    const values = pattern.exec(text)
+    if (values === null) continue
+    let canonical = ''
+    for (const part of parts) canonical += typeof part === 'string' ? part : values[part]
+    return canonical
+  }
+  const value = data()
+  shapes.set(type, [shapeOf(value), ...known].slice(0, MOST_SHAPES))
+  return canonicalJson(value)
+}
+
+function shapeOf(data: JsonObject): Shape {
+  let groups = 0
+  /** The pattern of a value as it is written, and its canonical text with each group as `\0number\0`. */
+  function shape(value: Json): readonly [pattern: string, canonical: string] {
+    if (value === null || typeof value !== 'object') return [VALUE, `\0${++groups}\0`]
+    const members = Object.entries(value).map(([key, member]) => {
+      const [pattern, canonical] = shape(member)
+      const name = Array.isArray(value) ? '' : `${JSON.stringify(key)}:`
+      return { key, pattern: `${name.replaceAll(SPECIAL, '\\$&')}${pattern}`, canonical: name + canonical }
+    })
+    const pattern = members.map((member) => member.pattern).join(',')
+    if (Array.isArray(value))
+      return [`\\[${pattern}\\]`, `[${members.map((member) => member.canonical).join(',')}]`]
+    const ordered = members.toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    return [`\\{${pattern}\\}`, `{${ordered.map((member) => member.canonical).join(',')}}`]
+  }
+  const [pattern, canonical] = shape(data)
+  return {
+    pattern: new RegExp(`^${pattern}$`),
+    parts: canonical.split('\0').map((part, index) => (index % 2 === 0 ? part : Number(part))),
   }
 }

@@ -15,8 +15,7 @@ import {
   rootOfInclusion,
 } from './merkle.ts'
 import { formatTilePath, parseTilePath, tileWidth } from './tile-path.ts'
-import { type TreeRow, transparencyTree } from './transparency-tree.ts'
-import { createTreeReader } from './tree-reader.ts'
+import { createTreeReader, type TreeRow, transparencyTree } from './tree-reader.ts'
 
 const event = (index: number): RecordedEvent => ({
   id: `id-${index}`,

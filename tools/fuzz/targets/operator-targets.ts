@@ -9,7 +9,7 @@ import {
   signedText,
   unpackSegment,
 } from '../../../services/log/backup/manifest.ts'
-import { rowsOf } from '../../../services/log/embedded/stored-row.ts'
+import { rowsOf } from '../../../services/log/embedded/stored-rows.ts'
 import { loadLogKeys } from '../../../services/proof/signing/keys.ts'
 import { readSettings } from '../../../services/runtime/config/read-settings.ts'
 import { SETTINGS, type SettingName } from '../../../services/runtime/config/settings.ts'

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { AwsV4Signer } from 'aws4fetch'
-import type { S3Credentials } from '../s3-storage.ts'
 
 interface Stored {
   readonly body: Buffer
@@ -16,7 +15,7 @@ interface Stored {
 export async function startS3Double(options: {
   readonly bucket: string
   readonly region: string
-  readonly credentials: S3Credentials
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
   readonly now: () => number
 }) {
   const objects = new Map<string, Stored>()
