@@ -37,10 +37,8 @@ export type PageClient = ReturnType<typeof createPageClient>
  */
 export function createPageClient(app: FastifyInstance, proof: string) {
   /** @throws ServiceError `unauthorized`, `key_unknown` if the session is over */
-  async function ask<Body>(
-    request: FastifyRequest,
-    { method = 'GET', path, body, idempotencyKey }: PageRequest,
-  ): Promise<PageAnswer<Body>> {
+  async function ask<Body>(request: FastifyRequest, asked: PageRequest): Promise<PageAnswer<Body>> {
+    const { method = 'GET', path, body, idempotencyKey } = asked
     const authorization = sessionOf(request)
     const answer = await app.inject({
       method,

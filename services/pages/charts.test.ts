@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { coverageChart, equityChart, reliabilityChart, scale, sparkline, ticks } from './charts.ts'
+import { equityChart, reliabilityChart, scale, sparkline, ticks } from './charts.ts'
 
 test('the line of a row has the colour of its direction, and no broken number', () => {
   expect(String(sparkline([3, 1, 2]))).toMatch(/class="line c3" points="1,/)
@@ -61,22 +61,4 @@ test('equity adds up months for each of four lines', () => {
   expect(text).toContain('over 2 months')
   expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
   expect(text.match(/<polyline/g)).toHaveLength(4)
-})
-
-test('coverage has a point for each month with enough forecasts, and what was expected beside it', () => {
-  const month = (name: string, forecasts: number, within: number) => ({
-    month: name,
-    forecasts,
-    within_80: within,
-    within_50: within / 2,
-  })
-  const text = String(
-    coverageChart([month('2026-01', 400, 312), month('2026-02', 99, 0), month('2026-03', 100, 90)]),
-  )
-  expect(text).toContain('over 3 months: of 80 % 90 %, of 50 % 45 %')
-  const points = [...text.matchAll(/<polyline class="line c\d" points="([^"]*)"/g)].map(([, one = '']) =>
-    one.split(' '),
-  )
-  expect(points.map((one) => one.length)).toEqual([2, 2])
-  expect(text.match(/class="ideal"/g)).toHaveLength(2)
 })

@@ -7,17 +7,13 @@ type Range = readonly [from: number, to: number]
 
 const rounded = (value: number): number => Math.round(10 * value) / 10
 
-/** Maps values of a range to a length of the picture, rounded to a tenth. */
+/** Maps values of a range to a length of the picture. */
 export const scale =
   ([from, to]: Range, [left, right]: Range) =>
   (value: number): number =>
     rounded(left + (to === from ? 0.5 : (value - from) / (to - from)) * (right - left))
 
-/**
- * About `count` round values within a range, for the marks of an axis.
- *
- * @example ticks([0, 1], 4) // [0, 0.25, 0.5, 0.75, 1]
- */
+/** About `count` round values within a range. @example ticks([0, 1], 4) // [0, 0.25, 0.5, 0.75, 1] */
 export function ticks([from, to]: Range, count: number): number[] {
   const rough = (to - from) / count
   if (!(rough > 0)) return [from]
@@ -72,22 +68,20 @@ export const reliabilityTable = (rows: readonly Pick<TrackRecordRow, 'reliabilit
 export const happenedText = ({ happened, races, wins, non_overlapping: apart }: ReliabilityBin): string =>
   apart < FEWEST_FOR_PERCENT ? `${whole(wins)} of ${whole(races)}` : percent(happened)
 
-interface Box {
-  readonly left: number
-  readonly right: number
-  readonly top: number
-  readonly bottom: number
-}
-
 /** A rule for each mark of the vertical axis. @param factor of a value to its percentage */
-const rules = ({ left, right }: Box, range: Range, y: (value: number) => number, factor = 1): Html[] =>
+const rules = (
+  { left, right }: typeof PLOT,
+  range: Range,
+  y: (value: number) => number,
+  factor = 1,
+): Html[] =>
   ticks(range, 5).map(
     (value) =>
       html`<path class="rule" d="M${left} ${y(value)}H${right}"/><text x="${left - 6}" y="${y(value) + 4}" text-anchor="end">${factor === 1 ? value : rounded(factor * value)} %</text>`,
   )
 
 const SIZE = 380
-const SQUARE: Box = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 }
+const SQUARE = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 }
 /** With fewer independent races an interval is as wide as the picture. */
 const FEWEST_FOR_DOT = 30
 
@@ -122,21 +116,13 @@ const EQUITY_LINES = [
   ['random_bps', 'a coin'],
 ] as const
 type EquityMonth = Pick<RecordMonth, 'month' | 'calls' | (typeof EQUITY_LINES)[number][0]>
-const COVERAGE_LINES = [
-  ['within_80', 'of 80 %'],
-  ['within_50', 'of 50 %'],
-] as const
-type CoverageMonth = Pick<RecordMonth, 'month' | 'forecasts' | (typeof COVERAGE_LINES)[number][0]>
 
 /** Months over all timeframes and models, oldest first. */
-export const pooledMonths = (rows: readonly RecordMonth[]): (EquityMonth & CoverageMonth)[] =>
-  [...Map.groupBy(rows, (row) => row.month)]
+export const pooledMonths = (rows: readonly EquityMonth[]): EquityMonth[] =>
+  [...Map.groupBy(rows, ({ month }) => month)]
     .map(([month, all]) => ({
       month,
       calls: sum(all, (row) => row.calls),
-      forecasts: sum(all, (row) => row.forecasts),
-      within_80: sum(all, (row) => row.within_80),
-      within_50: sum(all, (row) => row.within_50),
       net_bps: sum(all, (row) => row.net_bps),
       always_buy_bps: sum(all, (row) => row.always_buy_bps),
       always_sell_bps: sum(all, (row) => row.always_sell_bps),
@@ -144,63 +130,36 @@ export const pooledMonths = (rows: readonly RecordMonth[]): (EquityMonth & Cover
     }))
     .toSorted((a, b) => (a.month < b.month ? -1 : 1))
 
+const [WIDTH, HEIGHT] = [960, 320] as const
+const PLOT = { left: 64, right: WIDTH - 150, top: 14, bottom: HEIGHT - 28 }
+
 /** The net result of the calls since the first month that has some, with three baselines on the same bars. */
 export function equityChart(all: readonly EquityMonth[]): Html {
   const first = all.findIndex(({ calls }) => calls > 0)
   const months = all.slice(Math.max(0, first))
+  const { left, right, top, bottom } = PLOT
+  /** Percent; the first precedes all months. */
   const lines = EQUITY_LINES.map(([name, text]) => {
     let total = 0
-    return { text, points: [0, ...months.map((month) => (total += month[name] / 100))] }
+    const points = [0, ...months.map((month) => (total += month[name] / 100))]
+    return { points, total, label: `${text} ${rounded(total)} %` }
   })
-  return monthsChart(months, 'Sums of returns after costs', lines)
-}
-
-/** How often prices ended within their expected ranges; a month with few forecasts has no point. */
-export function coverageChart(months: readonly CoverageMonth[]): Html {
-  const lines = COVERAGE_LINES.map(([name, text]) => {
-    const share = (month: CoverageMonth) =>
-      month.forecasts < FEWEST_FOR_PERCENT ? undefined : (100 * month[name]) / month.forecasts
-    return { text, points: [undefined, ...months.map(share)] }
-  })
-  return monthsChart(months, 'Prices that ended within their range', lines, [80, 50])
-}
-
-interface MonthLine {
-  readonly text: string
-  /** Percent; the first precedes all months. */
-  readonly points: readonly (number | undefined)[]
-}
-
-const [WIDTH, HEIGHT] = [960, 320] as const
-const PLOT: Box = { left: 64, right: WIDTH - 150, top: 14, bottom: HEIGHT - 28 }
-
-/** Lines over months. @param ideals heights of dashed lines */
-function monthsChart(
-  months: readonly Pick<RecordMonth, 'month'>[],
-  about: string,
-  lines: readonly MonthLine[],
-  ideals: readonly number[] = [],
-): Html {
-  const { left, right, top, bottom } = PLOT
-  const values = lines.flatMap(({ points }) => points.filter((one) => one !== undefined))
-  const range = rangeOf([...ideals, ...values])
+  const range = rangeOf(lines.flatMap(({ points }) => points))
   const x = scale([0, months.length], [left, right])
   const y = scale(range, [bottom, top])
-  const dashed = ideals.map((value) => html`<path class="ideal" d="M${left} ${y(value)}H${right}"/>`)
   const every = Math.max(1, Math.ceil(months.length / 8))
   const names = months.map(
     ({ month }, index) =>
       index % every === 0 &&
       html`<text x="${x(index + 1)}" y="${HEIGHT - 8}" text-anchor="middle">${month}</text>`,
   )
-  const lasts = lines.map(({ points }) => points.findLast((point) => point !== undefined) ?? 0)
-  const labels = lines.map(({ text }, index) => `${text} ${rounded(lasts[index] ?? 0)} %`)
-  const heights = placed(lasts.map(y))
-  const drawn = lines.map(({ points }, index) => {
-    const path = points.flatMap((value, at) => (value === undefined ? [] : [`${x(at)},${y(value)}`]))
-    return html`<polyline class="line c${index + 1}" points="${path.join(' ')}"/><text x="${right + 8}" y="${(heights[index] ?? 0) + 4}">${labels[index]}</text>`
+  const heights = placed(lines.map(({ total }) => y(total)))
+  const drawn = lines.map(({ points, label }, index) => {
+    const path = points.map((value, at) => `${x(at)},${y(value)}`).join(' ')
+    return html`<polyline class="line c${index + 1}" points="${path}"/><text x="${right + 8}" y="${(heights[index] ?? 0) + 4}">${label}</text>`
   })
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${about} over ${months.length} months: ${labels.join(', ')}">${rules(PLOT, range, y)}${dashed}${names}${drawn}</svg>`
+  const about = `Sums of returns after costs over ${months.length} months: ${lines.map(({ label }) => label).join(', ')}`
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${about}">${rules(PLOT, range, y)}${names}${drawn}</svg>`
 }
 
 /** Heights of labels, moved apart so that none covers another. */

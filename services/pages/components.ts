@@ -53,23 +53,16 @@ export const price = (value: number): string =>
 export const expectedPrice = (value: number): string =>
   value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
 
-/** A share with its sign, in percent. */
 export const signedPercent = (share: number): string =>
   `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
 
-/**
- * How far the price may go, in prices: in four of five cases it ends between them. Nothing where there is no forecast.
- *
- * @param at the price that it is counted from
- */
+/** How far a price may go: in four of five cases it ends between these. @param at the price that it is counted from */
 export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
   range === null ? '—' : `${expectedPrice(at * (1 + range.p10))} to ${expectedPrice(at * (1 + range.p90))}`
 
-/** The same in percent. */
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
   `${signedPercent(range.p10)} to ${signedPercent(range.p90)}`
 
-/** The sum of a value over rows. */
 export const sum = <Row>(rows: readonly Row[], value: (row: Row) => number): number =>
   rows.reduce((all, row) => all + value(row), 0)
 
@@ -87,9 +80,9 @@ export const proofLink = (verdictId: string, about: string): Html =>
   html`<a href="/verify/${verdictId}" aria-label="Proof of ${about}">proof</a>`
 
 /**
- * A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading.
+ * A table that scrolls by itself where it is too wide.
  *
- * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers
+ * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers, and the first one heads a row
  * @param form `cards`: on a narrow screen a row becomes a card
  */
 export function table<Row>(
@@ -99,15 +92,16 @@ export function table<Row>(
   form: 'tight' | 'cards' = 'tight',
 ): Html {
   const all = Object.entries(columns).map(([heading, cell]) => {
-    const isNumber = heading.startsWith('#')
-    return { name: isNumber ? heading.slice(1) : heading, cell, side: isNumber && html` class="num"` }
+    const name = heading.replace(/^#/, '')
+    const label = form === 'cards' && html` data-name="${name}"`
+    return { name, cell, side: name !== heading && html` class="num"`, label }
   })
   const heads = all.map(({ name, side }) => html`<th scope="col"${side}>${name}</th>`)
   const cells = (row: Row) =>
-    all.map(({ name, cell, side }, index) =>
+    all.map(({ cell, side, label }, index) =>
       index === 0
         ? html`<th scope="row"${side}>${cell(row)}</th>`
-        : html`<td${side}${form === 'cards' && html` data-name="${name}"`}>${cell(row)}</td>`,
+        : html`<td${side}${label}>${cell(row)}</td>`,
     )
   return scrolling(
     caption,
@@ -116,7 +110,6 @@ ${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`,
   )
 }
 
-/** Names and what they are, one below the other. */
 export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
   html`<table class="facts">${rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</table>`
 
@@ -124,38 +117,37 @@ export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
 export const tiles = (all: readonly (readonly [string, Content, Content])[]): Html =>
   html`<dl class="tiles">${all.map(([name, value, about]) => html`<div><dt>${name}</dt><dd>${value}</dd><dd>${about}</dd></div>`)}</dl>`
 
-/** Text to copy. */
 export const copyable = (text: string, label: string): Html =>
   html`<div class="copy"><pre tabindex="0" role="region" aria-label="${label}">${text}</pre></div>`
 
 export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''): Html =>
   html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
 
+type Cursor = string | number | undefined | null
+type Parameters = Readonly<Record<string, Cursor>>
+
 /**
  * Links to the first page and the next one of a list.
  *
  * @param here cursor of the page that is shown, and `next` that of the next one
- * @param options.name of the parameter that holds the cursor, `others` beside it, and the place on the page
+ * @param options the parameter that holds the cursor, those beside it, and the place on the page
  */
 export function pager(
   path: string,
-  here: string | number | undefined,
-  next: string | number | null,
+  here: Cursor,
+  next: Cursor,
   options: { readonly name?: string; readonly others?: Parameters; readonly at?: string } = {},
 ): Html | undefined {
   const { name = 'after', others = {}, at = '' } = options
-  const link = (cursor: string | number | undefined) => `${address(path, { ...others, [name]: cursor })}${at}`
+  const link = (cursor: Cursor) => `${address(path, { ...others, [name]: cursor })}${at}`
   if (here === undefined && next === null) return undefined
   return html`<p class="row noprint">${here !== undefined && html`<a href="${link(undefined)}">To the beginning</a>`}${next !== null && html`<a href="${link(next)}" rel="next">Further</a>`}</p>`
 }
 
-type Parameters = Readonly<Record<string, string | number | undefined | null>>
-
 /** An address with parameters, those left out that are undefined or empty. */
 export function address(path: string, parameters: Parameters): string {
-  const given = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== null && value !== '') given.append(name, String(value))
-  }
-  return given.size === 0 ? path : `${path}?${given.toString()}`
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    (value ?? '') === '' ? [] : [[name, String(value)]],
+  )
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
 }

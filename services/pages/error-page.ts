@@ -15,20 +15,13 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Away for the moment',
 }
 
+const MISTYPED = 'It was cut off or mistyped, perhaps. Start from one of these pages.'
+
 /** Words for people, where those of the interface are for programs. */
 const WORDS: Readonly<Record<string, readonly [lead: string, next: string]>> = {
-  not_found: [
-    'No page has this address.',
-    'It was cut off or mistyped, perhaps. Start from one of these pages.',
-  ],
-  method_not_allowed: [
-    'A form is sent to this address; it shows nothing by itself.',
-    'Go back to the page with the form.',
-  ],
-  invalid_request: [
-    'The address, or the form, has a part that cannot be read.',
-    'It was cut off or mistyped, perhaps. Go back, or start from one of these pages.',
-  ],
+  not_found: ['No page has this address.', MISTYPED],
+  method_not_allowed: ['A form is sent to this address.', 'Go back to the page with the form.'],
+  invalid_request: ['The address, or the form, has a part that cannot be read.', MISTYPED],
 }
 
 /** A refusal with what to do about it. */
@@ -36,14 +29,11 @@ export function errorPage({ status, code, message, nextStep, requestId }: ShownR
   const title = TITLES[status] ?? 'That did not work'
   const [lead, next] = WORDS[code] ?? [message, nextStep]
   const saysMore = message !== lead && message !== ERRORS[code as ErrorCode]?.message
-  return {
-    title,
-    isPrivate: true,
-    body: html`<h1>${title}</h1>
+  const body = html`<h1>${title}</h1>
 <p class="lead">${lead}${saysMore && html` <span class="dim">${message}</span>`}</p>
 <p>${next}</p>
 ${searchForm()}
 <p><a href="/">The board</a> · <a href="/track-record">Track record</a> · <a href="/docs">Documentation</a> · <a href="/account">Your account</a></p>
-<p class="dim"><small>${status} <code>${code}</code>, request <code>${requestId}</code></small></p>`,
-  }
+<p class="dim"><small>${status} <code>${code}</code>, request <code>${requestId}</code></small></p>`
+  return { title, isPrivate: true, body }
 }

@@ -25,10 +25,10 @@ export const EMPTY_FORM: FormState = { typed: {} }
 interface FieldOptions {
   readonly label: string
   readonly hint?: Content
-  readonly value?: string
 }
 
 interface InputOptions extends FieldOptions {
+  readonly value?: string
   readonly type?: string
   readonly isRequired?: boolean
   readonly autocomplete?: string
@@ -43,9 +43,8 @@ type Choice = readonly [value: string, text: string]
 export const textOf = (form: Typed, name: string): string => {
   const value = form[name] ?? ''
   if (typeof value === 'string') return value
-  throw new ServiceError('invalid_request', {
-    message: `${name}: is sent ${value.length} times; send it once`,
-  })
+  const message = `${name}: is sent ${value.length} times; send it once`
+  throw new ServiceError('invalid_request', { message })
 }
 
 /** Moves a refusal with this code to a field. */
@@ -77,7 +76,7 @@ export function select(
   options: FieldOptions,
 ): Html {
   const { aria, below } = fieldParts(state, name, options.hint)
-  const chosen = textOf(state.typed, name) || (options.value ?? '')
+  const chosen = textOf(state.typed, name)
   const all = values.map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
   )
@@ -89,7 +88,7 @@ export function choices(
   state: FormState,
   name: string,
   values: readonly Choice[],
-  options: Omit<FieldOptions, 'value'> & { readonly chosen?: readonly string[] },
+  options: FieldOptions & { readonly chosen?: readonly string[] },
 ): Html {
   const { below } = fieldParts(state, name, options.hint)
   const typed = state.typed[name]
@@ -105,15 +104,14 @@ export function choices(
 export const refusalNote = (refusal: Refusal | undefined): Html | undefined =>
   refusal && note(html`<p><strong>${refusal.message}</strong></p><p>${refusal.next_step}</p>`, 'bad')
 
-/** A button that sends a form of its own. @param question asked first, where scripts run */
-export const action = (
-  path: string,
-  text: string,
-  options: {
-    readonly tone?: 'bad' | 'main' | ''
-    readonly question?: string
-    readonly fields?: Readonly<Record<string, string>>
-    readonly label?: string
-  } = {},
-): Html =>
+interface ActionOptions {
+  readonly tone?: 'bad' | 'main' | ''
+  /** Asked first, where scripts run. */
+  readonly question?: string
+  readonly fields?: Readonly<Record<string, string>>
+  readonly label?: string
+}
+
+/** A button that sends a form of its own. */
+export const action = (path: string, text: string, options: ActionOptions = {}): Html =>
   html`<form class="inline" method="post" action="${path}"${options.question !== undefined && html` data-confirm="${options.question}"`}>${Object.entries(options.fields ?? {}).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}<button type="submit" class="small ${options.tone ?? ''}"${options.label !== undefined && html` aria-label="${options.label}"`}>${text}</button></form>`

@@ -12,7 +12,7 @@ export const PAGE_POLICY =
 export interface PageFrame {
   readonly market: MarketKind
   readonly version: string
-  /** The address under which callers reach the service; empty while it is not known. */
+  /** Empty while it is not known. */
   readonly publicUrl: string
   /** Set where no mail server is configured: sign-in codes stand in the terminal of the service. */
   readonly hasNoMail?: boolean
@@ -51,20 +51,21 @@ const DESCRIPTION =
   'How far the prices of coins may go, and BUY, SELL or HOLD with calibrated confidence: each recorded before its outcome is known.'
 
 /** A whole page. */
-export function page(
-  frame: PageFrame,
-  { title, description = DESCRIPTION, at, body, refresh, isPrivate, script }: Page,
-): string {
+export function page(frame: PageFrame, made: Page): string {
+  const { title, description = DESCRIPTION, at, body, refresh, isPrivate, script } = made
   const places = PLACES.map(
     ([path, name]) =>
       html`<li><a href="${path}"${path === at && html` aria-current="page"`}>${name}</a></li>`,
   )
-  const head = html`<meta charset="utf-8">
+  return String(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title === '' ? 'signal-service' : `${title} · signal-service`}</title>
+<title>${title} · signal-service</title>
 <meta name="description" content="${description}">
 ${isPrivate && html`<meta name="robots" content="noindex">`}
-<meta property="og:title" content="${title === '' ? 'signal-service' : title}">
+<meta property="og:title" content="${title}">
 <meta property="og:description" content="${description}">
 <meta property="og:image" content="${frame.publicUrl}${PREVIEW.path}">
 <meta name="twitter:card" content="summary_large_image">
@@ -72,11 +73,7 @@ ${isPrivate && html`<meta name="robots" content="noindex">`}
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLE.path}">
 <script type="module" src="${SCRIPT.path}"></script>
-${script !== undefined && html`<script type="module" src="${script}"></script>`}`
-  return String(html`<!doctype html>
-<html lang="en">
-<head>
-${head}
+${script !== undefined && html`<script type="module" src="${script}"></script>`}
 </head>
 <body${refresh !== undefined && html` data-refresh="${refresh}"`}>
 <a class="skip" href="#main">Skip to the content</a>
@@ -98,11 +95,7 @@ ${body}
 export const scrolling = (label: string, content: Content): Html =>
   html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${content}</div>`
 
-/**
- * Sends a page, which caches do not store unless the route allowed it.
- *
- * @param policy what it may load and where its forms lead, if that differs from other pages
- */
+/** Sends a page, which caches do not store unless the route allowed it. @param policy if it differs from other pages */
 export function sendPage(
   reply: FastifyReply,
   frame: PageFrame,

@@ -10,7 +10,7 @@ import type { SeriesHistory } from '../../contracts/answers/history.ts'
 import type { AuthorizationRequest } from '../accounts/index.ts'
 import { type ServiceProcess, startServiceProcess } from '../http/testing/start-service-process.ts'
 import { page as wholePage } from './layout.ts'
-import { erasedPage, paymentPage } from './pages/account-page.ts'
+import { erasedPage, paymentPage } from './pages/account.ts'
 import { backPage, brokenRequestPage, consentPage } from './pages/oauth-consent.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)

@@ -8,7 +8,6 @@ import type { AccountRoutesOptions } from '../http/routes/accounts.ts'
 import { createLine, PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createPageClient } from './api-client.ts'
 import { assetRoutes } from './assets.ts'
-import type { PageFrame } from './layout.ts'
 import { accountPages } from './pages/account.ts'
 import { type BoardPagesOptions, boardPages } from './pages/board.ts'
 import { type DocsRoutesOptions, docsRoutes } from './pages/docs.ts'
@@ -19,10 +18,7 @@ import { type VerifyRoutesOptions, verifyRoutes } from './pages/verify.ts'
 import { webhookPageRoutes } from './pages/webhook-routes.ts'
 
 /** Parts that are left out have no pages. */
-export interface PagesPluginOptions
-  extends Omit<BoardPagesOptions, 'frame' | 'hasSignIn'>,
-    VerifyRoutesOptions {
-  readonly frame: () => PageFrame
+export interface PagesPluginOptions extends Omit<BoardPagesOptions, 'hasSignIn'>, VerifyRoutesOptions {
   readonly publicUrl: () => string
   readonly accounts?: AccountRoutesOptions | undefined
   readonly knowledge?: Omit<DocsRoutesOptions, 'frame'> | undefined
@@ -53,15 +49,13 @@ export const pagesPlugin: FastifyPluginAsync<PagesPluginOptions> = async (app, o
   })
 }
 
-/** While others wait, a place rests so many times as long as its page took. */
-const RESTS = 2
-/** A page may be made before the next request is read, so that none ever waits: its place rests all the same. */
-const [LEAST_REST_MS, MOST_REST_MS] = [10, 1_000] as const
+/** A place rests after its page, for longer while others wait: most of the process is left to callers. */
+const restMs = (workedMs: number, waiting: number): number =>
+  Math.min(1_000, Math.max(10, waiting === 0 ? 0 : 2 * workedMs))
 
 /**
- * Makes a few pages at a time, of addresses in turn, so that a flood of visits leaves most of the process to callers. A
- * page has its place from the moment its request is read until it is sent; a slow reader holds none, and neither does a
- * form, which waits for mails, documents and endpoints of others. The operator waits for nobody.
+ * Makes a few pages at a time, of addresses in turn. A page has its place from the moment its request is read until it
+ * is sent; a slow reader holds none, and neither does a form, which waits for others. The operator waits for nobody.
  */
 function limitPages(app: FastifyInstance): void {
   const line = createLine({
@@ -69,17 +63,11 @@ function limitPages(app: FastifyInstance): void {
     each: LIMITS.pagesPerAddress,
     waiting: LIMITS.pagesWaiting,
     heldMs: LIMITS.pageHeldMs,
-    restMs: (workedMs, waiting) =>
-      Math.min(MOST_REST_MS, Math.max(LEAST_REST_MS, waiting === 0 ? 0 : RESTS * workedMs)),
+    restMs,
     full: (whose, count) =>
-      whose === 'subject'
-        ? new ServiceError('rate_limited', {
-            message: `${count} pages of this address are being made, which is as many as it may have at a time`,
-            details: { limit: count, per: 'address' },
-          })
-        : new ServiceError('overloaded', {
-            message: `${count} pages wait to be made, which is as many as this process serves`,
-          }),
+      new ServiceError(whose === 'subject' ? 'rate_limited' : 'overloaded', {
+        message: `${count} pages wait to be made, which is as many as ${whose === 'subject' ? 'an address may have' : 'this process serves'} at a time`,
+      }),
     time: PROCESS_TIME,
   })
   const leaving = new WeakMap<FastifyRequest, () => void>()

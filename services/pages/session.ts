@@ -46,23 +46,18 @@ export function noteOf<Note>(request: Request, schema: z.ZodType<Note>): Note | 
 }
 
 /**
- * Refuses a form that a page of another site has sent. Browsers say where a form comes from; a request that says nothing
- * counts as another site's.
+ * The fields of a form that a page of this service has sent. Browsers say where a form comes from; a request that says
+ * nothing counts as another site's.
  *
  * @param publicUrl under which callers reach the service, even if a proxy changes the `Host`
  * @throws ServiceError `cross_site`
  */
-export function requireOwnForm({ headers }: Request, publicUrl: string): void {
+export function ownForm({ headers, body }: FastifyRequest, publicUrl: string): Typed {
   const { origin, host } = headers
   const isOwn =
     origin === undefined
       ? headers['sec-fetch-site'] === 'same-origin'
       : (URL.parse(origin)?.host ?? false) === host || URL.parse(publicUrl)?.origin === origin
   if (!isOwn) throw new ServiceError('cross_site')
-}
-
-/** The fields of a form. @throws ServiceError `cross_site` for another site's form */
-export function ownForm(request: FastifyRequest, publicUrl: string): Typed {
-  requireOwnForm(request, publicUrl)
-  return typeof request.body === 'object' && request.body !== null ? (request.body as Typed) : {}
+  return typeof body === 'object' && body !== null ? (body as Typed) : {}
 }

@@ -1,19 +1,42 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
 import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/answers/payment.ts'
-import type { AppsAnswer } from '../../../contracts/domain/oauth.ts'
+import type { PaymentState } from '../../../contracts/answers/service-block.ts'
+import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
+import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PageRequest } from '../api-client.ts'
-import { address } from '../components.ts'
-import { EMPTY_FORM, type Refusal, type Typed, textOf } from '../forms.ts'
-import { sendPage } from '../layout.ts'
+import {
+  address,
+  copyable,
+  facts,
+  note,
+  pager,
+  type Tone,
+  table,
+  tag,
+  tiles,
+  time,
+  whole,
+} from '../components.ts'
+import {
+  action,
+  EMPTY_FORM,
+  type FormState,
+  input,
+  type Refusal,
+  refusalNote,
+  type Typed,
+  textOf,
+} from '../forms.ts'
+import { type Html, html } from '../html.ts'
+import { type Page, sendPage } from '../layout.ts'
 import { endSession, leaveNote, noteOf, ownForm, removeNote, sessionOf } from '../session.ts'
-import { type AccountView, accountPage, erasedPage, paymentPage } from './account-page.ts'
 import type { PagesOptions } from './series.ts'
 import { askToSignIn, returnPath, sendSignIn, signInForms } from './sign-in.ts'
-import type { Webhooks } from './webhooks.ts'
+import { endpointsPart, type Webhooks } from './webhooks.ts'
 
 /** Counted calls and payments of one page. */
 const ROWS = 20
@@ -44,8 +67,6 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   askToSignIn(app, options)
   signInForms(app, options)
 
-  const sendAccount = createAccountSender(app, options)
-
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
     const { return_to, signed_in, ...query } = request.query
     if (sessionOf(request) === undefined) {
@@ -69,68 +90,293 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     return endSession(reply).redirect('/', 303)
   })
 
-  /** A form of the account. @param ask makes its request of the interface, or refuses it */
-  const form = (
-    path: string,
-    ask: (form: Typed) => PageRequest | Refusal,
-    done: (reply: FastifyReply, body: never) => FastifyReply,
-  ) =>
+  /** Sends the page of the account that is signed in. */
+  async function sendAccount(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { state = EMPTY_FORM, ...shown }: Partial<AccountView>,
+  ): Promise<FastifyReply> {
+    const ask = <Body>(path: string) => client.must<Body>(request, { path })
+    const askIfServed = async <Body>(path: string, query: Parameters<typeof address>[1]) =>
+      app.hasRoute({ method: 'GET', url: path }) ? ask<Body>(address(path, query)) : undefined
+    const [account, usage, { apps }, payments, webhooks] = await Promise.all([
+      ask<AccountAnswer>('/api/account'),
+      ask<UsageAnswer>(address('/api/usage', { after: shown.after, limit: ROWS })),
+      ask<AppsAnswer>('/api/apps'),
+      askIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
+      askIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
+    ])
+    const page = accountPage({ account, usage, payments, webhooks, apps, state, ...shown })
+    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
+  }
+
+  for (const [path, { ask, done }] of Object.entries(FORMS))
     app.post(`/account/${path}`, async (request, reply) => {
       const typed = ownForm(request, frame().publicUrl)
       const asked = ask(typed)
       const answer =
         'code' in asked ? ({ isOk: false, refusal: asked } as const) : await client.ask<never>(request, asked)
-      if (answer.isOk) return done(reply, answer.body)
-      return sendAccount(request, reply, { state: { typed, refusal: answer.refusal } })
+      if (!answer.isOk) return sendAccount(request, reply, { state: { typed, refusal: answer.refusal } })
+      const next = done(reply, answer.body)
+      return typeof next === 'string' ? reply.redirect(next, 303) : sendPage(reply, frame(), next)
     })
-  const remove = (path: string): PageRequest => ({ method: 'DELETE', path })
-
-  form(
-    'sessions/end',
-    () => remove('/api/sessions'),
-    (reply) => endSession(reply).redirect('/', 303),
-  )
-  form(
-    'keys',
-    (typed) => ({ method: 'POST', path: '/api/keys', body: { label: textOf(typed, 'label') } }),
-    (reply, { key, label }: SignInAnswer) => leaveNote(reply, { key, label }).redirect('/account', 303),
-  )
-  for (const [path, part] of [
-    ['keys/revoke', 'keys'],
-    ['apps/end', 'apps'],
-  ] as const)
-    form(
-      path,
-      (typed) => remove(`/api/${part}/${encodeURIComponent(textOf(typed, 'id'))}`),
-      (reply) => reply.redirect(`/account#${part}`, 303),
-    )
-  form(
-    'erase',
-    (typed) => (textOf(typed, 'confirm').trim() === 'ERASE' ? remove('/api/account') : NOT_ERASED),
-    (reply) => sendPage(endSession(reply), frame(), erasedPage),
-  )
 }
 
-/** Sends the page of the account that is signed in. */
-function createAccountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
-  return async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { state = EMPTY_FORM, ...shown }: Partial<AccountView>,
-  ): Promise<FastifyReply> => {
-    const { after, paid } = shown
-    const ask = <Body>(path: string) => client.must<Body>(request, { path })
-    const has = (url: string): boolean => app.hasRoute({ method: 'GET', url })
-    const [account, usage, { apps }, payments, webhooks] = await Promise.all([
-      ask<AccountAnswer>('/api/account'),
-      ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
-      ask<AppsAnswer>('/api/apps'),
-      has('/api/payments')
-        ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS }))
-        : undefined,
-      has('/api/webhooks') ? ask<Webhooks>(`/api/webhooks?status=all&limit=${ROWS}`) : undefined,
-    ])
-    const page = accountPage({ account, usage, payments, webhooks, apps, state, ...shown })
-    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
-  }
+/** A form of the account. */
+interface Form {
+  /** Its request of the interface, or a refusal of its own. */
+  readonly ask: (typed: Typed) => PageRequest | Refusal
+  /** @returns where it leads, or the page that it shows */
+  readonly done: (reply: FastifyReply, answer: never) => string | Page
+}
+
+const remove = (path: string): PageRequest => ({ method: 'DELETE', path })
+const endOne = (part: string): Form => ({
+  ask: (typed) => remove(`/api/${part}/${encodeURIComponent(textOf(typed, 'id'))}`),
+  done: () => `/account#${part}`,
+})
+
+const FORMS: Readonly<Record<string, Form>> = {
+  keys: {
+    ask: (typed) => ({ method: 'POST', path: '/api/keys', body: { label: textOf(typed, 'label') } }),
+    done(reply, { key, label }: SignInAnswer) {
+      leaveNote(reply, { key, label })
+      return '/account'
+    },
+  },
+  'keys/revoke': endOne('keys'),
+  'apps/end': endOne('apps'),
+  'sessions/end': {
+    ask: () => remove('/api/sessions'),
+    done(reply) {
+      endSession(reply)
+      return '/'
+    },
+  },
+  erase: {
+    ask: (typed) => (textOf(typed, 'confirm').trim() === 'ERASE' ? remove('/api/account') : NOT_ERASED),
+    done(reply) {
+      endSession(reply)
+      return erasedPage
+    },
+  },
+}
+
+const OWN = { at: '/account', isPrivate: true } as const
+const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
+
+interface AccountView {
+  readonly account: AccountAnswer
+  readonly usage: UsageAnswer
+  /** Undefined where nothing is sold. */
+  readonly payments: OwnPaymentsAnswer | undefined
+  readonly issued?: { readonly key: string; readonly label: string } | undefined
+  readonly apps: readonly AppRow[]
+  /** The first of its webhooks; undefined where there are none at all. */
+  readonly webhooks: Webhooks | undefined
+  readonly state: FormState
+  /** Cursors of the pages of usage and of payments. */
+  readonly after?: string | undefined
+  readonly paid?: string | undefined
+}
+
+/** The account: plan, keys, sessions, usage, payments, and how to leave. */
+function accountPage(view: AccountView): Page {
+  const { account, issued, state, webhooks, payments } = view
+  const { quota, plan, next_plans: later } = account
+  const { daily, limit, used } = quota
+  const days = daily && `today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all `
+  const parts = Object.entries({
+    keys: 'Keys',
+    sessions: 'Sessions',
+    apps: 'Programs',
+    ...(webhooks && { endpoints: 'Endpoints' }),
+    usage: 'Usage',
+    ...(payments && { payments: 'Payments and receipts' }),
+    erase: 'Erase',
+  })
+  const body = html`<h1>Account</h1>
+<div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
+${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
+${refusalNote(state.refusal)}
+${tiles([
+  [
+    'Plan',
+    account.tier,
+    html`${plan === null ? 'since' : 'until'} ${time(plan?.to ?? account.opened_at, 'day')} UTC`,
+  ],
+  [
+    'Calls left',
+    whole(quota.remaining),
+    `${days === null ? '' : `${days}${whole(limit - used)} `}of ${whole(limit)}${days === null ? '; no limit a day' : ''}`,
+  ],
+  ['Used', whole(used), html`of ${whole(limit)}; counted anew ${time(quota.resets_at)} UTC`],
+])}
+<nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
+<h2>Plan</h2>
+<p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+${
+  later.length > 0 &&
+  table('Plans that begin later', later, {
+    Plan: ({ tier }) => tier,
+    'From, UTC': ({ from }) => time(from),
+    'To, UTC': ({ to }) => time(to),
+  })
+}
+${keysPart(view)}
+<h2 id="sessions">Sessions</h2>
+<p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
+${action('/account/sessions/end', 'Sign out everywhere', { tone: 'bad', question: 'End every session, this one too?' })}
+${appsPart(view.apps)}
+${webhooks !== undefined && endpointsPart(webhooks)}
+${usagePart(view)}
+${payments !== undefined && paymentsPart(payments, view)}
+<h2 id="erase">Erase</h2>
+<p>Keys and sessions end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
+<form method="post" action="/account/erase" class="stack">
+${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxLength: 16, isCode: true })}
+<div><button type="submit" class="bad">Erase this account</button></div>
+</form>`
+  return { ...OWN, title: 'Account', body }
+}
+
+/** A button that ends one thing. */
+const ending = (path: string, text: string, id: string, label: string, effect: string): Html =>
+  action(`/account/${path}`, text, { tone: 'bad', fields: { id }, question: `${label}? ${effect}`, label })
+
+function keysPart({ account: { keys }, state }: AccountView): Html {
+  const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
+    Key: ({ hint }) => html`<code>${hint}</code>`,
+    Name: ({ label }) => label,
+    'Made, UTC': ({ created_at }) => time(created_at),
+    Revoke: ({ key_id: id, hint }) =>
+      ending(
+        'keys/revoke',
+        'Revoke',
+        id,
+        `Revoke the key ${hint}`,
+        'Programs that use it are refused from then on.',
+      ),
+  })
+  return html`<h2 id="keys">Keys</h2>
+${keys.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : rows}
+<form method="post" action="/account/keys" class="row">
+${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabelCharacters })}
+<button type="submit">Make a key</button>
+</form>`
+}
+
+function appsPart(apps: readonly AppRow[]): Html {
+  const rows = table('Let in with access tokens, not with keys', apps, {
+    Program: ({ name }) => (name === '' ? 'without a name' : name),
+    'Known by': ({ redirect_host: host, client_id: id }) =>
+      html`${host}<br><small><code>${id}</code></small>`,
+    May: ({ scopes }) => scopes.join(', '),
+    'Since, UTC': ({ created_at }) => time(created_at),
+    End: ({ id, name }) =>
+      ending('apps/end', 'End', id, `End access of ${name}`, 'It is refused from then on.'),
+  })
+  return html`<h2 id="apps">Programs that act for you</h2>
+${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}`
+}
+
+function usagePart({ usage: { days, debits, next }, after, paid }: AccountView): Html {
+  const tools = [...new Set(days.flatMap((day) => Object.keys(day.tools)))].toSorted()
+  const most = Math.max(1, ...days.map(({ calls }) => calls))
+  const bar = (calls: number) =>
+    html`<svg width="120" height="12" viewBox="0 0 120 12" aria-hidden="true"><rect class="dot" x="0" y="1" height="10" width="${Math.max(1, Math.round((120 * calls) / most))}"/></svg>`
+  return html`<h2 id="usage">Usage</h2>
+${
+  days.length === 0
+    ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>`
+    : table('Calls by day and tool', days, {
+        Day: ({ day }) => day,
+        '#Calls': ({ calls }) => calls,
+        Share: ({ calls }) => bar(calls),
+        ...Object.fromEntries(
+          tools.map((name) => [`#${name}`, (day: (typeof days)[number]) => day.tools[name] ?? 0]),
+        ),
+      })
+}
+${
+  debits.length > 0 &&
+  html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${table(
+    'Counted calls of the window, newest first',
+    debits,
+    {
+      'Counted, UTC': ({ at }) => time(at, 'second'),
+      Tool: ({ tool }) => tool,
+      Channel: ({ channel }) => channel,
+      '#Used': ({ used }) => used,
+    },
+  )}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`
+}`
+}
+
+/** Anybody who has the id may see the payment. */
+const paymentPath = (id: string): string => `/account/payments/${id}`
+
+const meaningOf = ({ reason, next_step: step }: Pick<PaymentAnswer, 'reason' | 'next_step'>): string =>
+  `${reason === null ? '' : `${reason.replaceAll('_', ' ')}. `}${step}`
+
+const hash = (text: string | null): Html | string => (text === null ? '—' : html`<code>${text}</code>`)
+
+function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: AccountView): Html {
+  const rows = table(
+    'Payments for plans of this account, newest first, as they stand on the chain',
+    payments,
+    {
+      'Paid, UTC': ({ id, claimed_at }) => html`<a href="${paymentPath(id)}">${time(claimed_at)}</a>`,
+      For: ({ product }) => product.replace('plans/', 'plan '),
+      '#USDC': ({ amount_usdc }) => amount_usdc,
+      State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+      'What that means': (payment) => html`<span class="wide">${meaningOf(payment)}</span>`,
+      Transaction: ({ transaction, block }) =>
+        transaction === null
+          ? '—'
+          : html`<code title="${transaction}">${transaction.slice(0, 10)}…</code>${block !== null && html` <small>block ${whole(block)}</small>`}`,
+      'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
+      Receipt: ({ id, state, claimed_at: at }) =>
+        (state === 'confirmed' || state === 'final') &&
+        html`<a href="${paymentPath(id)}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,
+    },
+  )
+  return html`<h2 id="payments">Payments</h2>
+${payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/account/payments/{id}</code>.</p>` : rows}
+${pager('/account', paid, next, { name: 'paid', others: { after }, at: '#payments' })}`
+}
+
+/** After an account was erased. */
+export const erasedPage: Page = {
+  ...OWN,
+  title: 'Erased',
+  body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
+}
+
+/** One payment for people, as a receipt to keep or print. */
+export function paymentPage(payment: PaymentAnswer): Page {
+  const { id, state, block, refunded_usdc: back } = payment
+  const body = html`<p class="dim noprint"><a href="/account#payments">Account</a></p>
+<h1>${payment.amount_usdc} USDC for ${payment.product.replace('plans/', 'plan ')}</h1>
+<p class="lead">${tag(state, PAYMENT_TONES[state])} ${meaningOf(payment)}</p>
+${facts([
+  ['Paid', html`${time(payment.claimed_at, 'second')} UTC`],
+  ['By', hash(payment.payer)],
+  ['Transaction', hash(payment.transaction)],
+  ['Block', block === null ? '—' : whole(block)],
+  ['Given back', Number(back) === 0 ? '—' : `${back} USDC`],
+  ['Changed', html`${time(payment.changed_at, 'second')} UTC`],
+  ['Id', hash(id)],
+])}
+<p class="dim noprint">The same for programs: <a href="/x402/payments/${id}"><code>GET /x402/payments/${id}</code></a></p>`
+  return { ...OWN, title: `Payment of ${payment.amount_usdc} USDC`, body }
 }

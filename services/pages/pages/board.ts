@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { BoardAnswer, BoardRow } from '../../../contracts/answers/board.ts'
@@ -41,7 +40,7 @@ import {
   whole,
 } from '../components.ts'
 import { select } from '../forms.ts'
-import { type Html, html } from '../html.ts'
+import { type Content, type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page, sendPublicPage } from '../layout.ts'
 import { totalsOf } from './track-record.ts'
 
@@ -58,16 +57,14 @@ export interface BoardPagesOptions extends Pick<HistoryRoutesOptions, 'board' | 
 
 const SORTS = { confidence: 'Confidence', newest: 'Newest bar', coin: 'Coin' } as const
 /** A form sends empty fields. */
-const filter = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess((value) => (value === '' ? undefined : value), schema)
-const querySchema = z.object({
-  exchange: filter(boardFilters.exchange),
-  coin: filter(boardFilters.coin),
-  timeframe: filter(boardFilters.timeframe),
-  call: filter(boardFilters.call),
-  sort: z.enum(Object.keys(SORTS) as [keyof typeof SORTS]).default('confidence'),
-  after: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
-})
+const querySchema = z.preprocess(
+  (query) => Object.fromEntries(Object.entries(query as object).filter(([, value]) => value !== '')),
+  z.object({
+    ...boardFilters,
+    sort: z.enum(Object.keys(SORTS) as [keyof typeof SORTS]).default('confidence'),
+    after: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
+  }),
+)
 type BoardPageQuery = z.infer<typeof querySchema>
 
 const schema = {
@@ -102,13 +99,13 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   const headline = memoizeFor(CACHED_MS, () => headlineOf(options))
 
   /** The line of a row; one that cannot be read is read again for the next page. */
-  async function drawSpark(series: BoardRow, name: string, { log }: FastifyRequest): Promise<Html> {
+  const drawSpark = async (series: BoardRow, name: string): Promise<Html> => {
     try {
       const { rows } = await options.seriesHistory({ series, limit: SPARK_ROWS }, closing.signal)
       return sparkline(rows.toReversed().map((one) => one.price))
     } catch (error) {
       sparks.delete(name)
-      log.warn({ error, series: name }, 'board: prices of a series cannot be read; its row has no line')
+      app.log.warn({ error, series: name }, 'board: prices of a series cannot be read; its row has no line')
       return html``
     }
   }
@@ -116,23 +113,20 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   app.get('/', { schema }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtmlFirst(request)) return options.describe()
-    const query = parse(request.query)
+    const parsed = querySchema.safeParse(request.query)
+    if (!parsed.success) throw refusalOf(parsed.error)
+    const { data: query } = parsed
     const { version, answer } = board.read({ ...query, skip: 0, limit: LIMITS.boardRows })
     const unreachable = (options.unreachable?.() ?? []).map(unreachableText)
-    const figures = headline()
+    const shown = { answer, query, unreachable, headline: headline(), hasSignIn }
     const draw = async () => {
       const rows = sorted(answer.rows, query.sort).slice(query.after, query.after + PAGE_ROWS)
-      const lineOf = (row: BoardRow) =>
-        cached(sparks, seriesName(row), (name) => drawSpark(row, name, request))
+      const lineOf = (row: BoardRow) => cached(sparks, seriesName(row), (name) => drawSpark(row, name))
       const lines = new Map(await Promise.all(rows.map(async (row) => [row, await lineOf(row)] as const)))
-      const { publicUrl } = frame()
-      return page(
-        frame(),
-        boardPage({ answer, query, unreachable, headline: figures, lines, publicUrl, hasSignIn }),
-      )
+      return page(frame(), boardPage({ ...shown, lines, publicUrl: frame().publicUrl }))
     }
-    const text = await cached(pages, JSON.stringify([version, query, unreachable, figures]), draw)
-    return sendPublicPage(request, reply.header('cache-control', 'no-cache'), text)
+    const key = JSON.stringify([version, query, unreachable, shown.headline])
+    return sendPublicPage(request, reply.header('cache-control', 'no-cache'), await cached(pages, key, draw))
   })
 }
 
@@ -148,12 +142,8 @@ function cached<Value extends {}>(
   return value
 }
 
-function parse(query: unknown): BoardPageQuery {
-  const result = querySchema.safeParse(query)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw new ServiceError('invalid_request', { message: `${issue?.path.join('.')}: ${issue?.message}` })
-}
+const refusalOf = ({ issues: [issue] }: z.ZodError): ServiceError =>
+  new ServiceError('invalid_request', { message: `${issue?.path.join('.')}: ${issue?.message}` })
 
 /** How good calls and ranges were over all timeframes, and the timeframes at which calls are withdrawn. */
 function headlineOf({ trackRecord, speech }: BoardPagesOptions) {
@@ -206,21 +196,17 @@ ${firstCall(view)}`,
   }
 }
 
-const same = (values: readonly string[]) => [
-  ['', 'all'] as const,
-  ...values.map((one) => [one, one] as const),
-]
-
 function filterForm({ answer, query }: BoardView): Html {
-  const { exchange, coin, timeframe, call, sort } = query
-  const state = { typed: { exchange, coin, timeframe, call, sort } }
-  const isFiltered = [exchange, coin, timeframe, call].some((value) => value !== undefined)
+  const typed = { ...query, after: undefined }
+  const filter = (name: string, label: string, values: readonly string[]) =>
+    select({ typed }, name, [['', 'all'], ...values.map((one) => [one, one] as const)], { label })
+  const isFiltered = [typed.exchange, typed.coin, typed.timeframe, typed.call].some(Boolean)
   return html`<form id="series" action="/#series" method="get" class="row noprint" aria-label="Which series, and in which order">
-${answer.exchanges.length > 1 && select(state, 'exchange', same(answer.exchanges), { label: 'Exchange' })}
-${select(state, 'coin', same(answer.coins), { label: 'Coin' })}
-${select(state, 'timeframe', same(answer.timeframes), { label: 'Timeframe' })}
-${select(state, 'call', same(CALLS), { label: 'Call' })}
-${select(state, 'sort', Object.entries(SORTS), { label: 'Sort by' })}
+${answer.exchanges.length > 1 && filter('exchange', 'Exchange', answer.exchanges)}
+${filter('coin', 'Coin', answer.coins)}
+${filter('timeframe', 'Timeframe', answer.timeframes)}
+${filter('call', 'Call', CALLS)}
+${select({ typed }, 'sort', Object.entries(SORTS), { label: 'Sort by' })}
 <button type="submit">Show</button>${isFiltered && html`<a href="/#series">all</a>`}
 </form>`
 }
@@ -263,33 +249,26 @@ ${market === 'live' && html`<p class="dim">Calls whose window is open are what c
 }
 
 function summary({ answer, headline: { wins, reached, within, forecasts } }: BoardView): Html {
-  const { calls, matching, rows } = answer
+  const { calls, matching, rows, series, market_time: now } = answer
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
-  const which = matching === answer.series ? 'all series' : 'the series above'
+  const made = `${whole(calls.BUY)} BUY, ${whole(calls.SELL)} SELL, ${whole(calls.HOLD)} HOLD`
   const record = html`<a href="/track-record">track record</a>`
-  const noneYet = html`none decided yet; ${record}`
+  const of = (count: number, which: Content): Content =>
+    count === 0 ? html`none decided yet; ${record}` : html`of ${whole(count)} ${which}`
+  const ranges = of(forecasts, 'windows; four of five are expected')
+  const right = of(reached, html`whose race a barrier decided; ${record}`)
+  const day = html`${now.slice(0, 10)}, <span id="live" class="live" role="status">as loaded</span>`
+  const name = answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now'
   return tiles([
     [
-      answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now',
+      name,
       whole(calls.BUY + calls.SELL),
-      `${whole(calls.BUY)} BUY, ${whole(calls.SELL)} SELL, ${whole(calls.HOLD)} HOLD of ${which}`,
+      `${made} of ${matching === series ? 'all series' : 'the series above'}`,
     ],
-    ['Series', whole(matching), `${whole(fresh)} of them fresh; ${whole(answer.series)} are followed`],
-    [
-      'Prices within their range, all series',
-      soFar(within, forecasts),
-      forecasts === 0 ? noneYet : html`of ${whole(forecasts)} windows; four of five are expected`,
-    ],
-    [
-      'Calls that were right, all series',
-      soFar(wins, reached),
-      reached === 0 ? noneYet : html`of ${whole(reached)} whose race a barrier decided; ${record}`,
-    ],
-    [
-      'Market time',
-      `${answer.market_time.slice(11, 16)} UTC`,
-      html`${answer.market_time.slice(0, 10)}, <span id="live" class="live" role="status">as loaded</span>`,
-    ],
+    ['Series', whole(matching), `${whole(fresh)} of them fresh; ${whole(series)} are followed`],
+    ['Prices within their range, all series', soFar(within, forecasts), ranges],
+    ['Calls that were right, all series', soFar(wins, reached), right],
+    ['Market time', `${now.slice(11, 16)} UTC`, day],
   ])
 }
 

@@ -26,8 +26,7 @@ export interface DocsRoutesOptions {
 const FOUND = 12
 const pageBody = bodyOf({ 'text/html': z.string() }, 'A page that needs no scripts')
 /** Names are looked up in memory only, so no name leads to a file. */
-const named = <Key extends string>(key: Key, description: string) =>
-  z.strictObject({ [key]: z.string().max(64).describe(description) } as Record<Key, z.ZodString>)
+const shortName = z.string().max(64)
 const query = z.string().trim().max(LIMITS.searchCharacters).optional()
 const index = {
   ...operation('knowledge', 'docs', 'The pages of the documentation, or its sections that match a query'),
@@ -36,17 +35,17 @@ const index = {
 }
 const one = {
   ...operation('knowledge', 'docsPage', 'One page of the documentation, with an anchor for every section'),
-  params: named('page', 'Name of the page, as in `quotas`'),
+  params: z.strictObject({ page: shortName.describe('Name of the page, as in `quotas`') }),
   response: pageBody,
 }
 const example = {
   ...operation('knowledge', 'docsExample', 'A program that the documentation shows'),
-  params: named('file', 'Name of the file, as in `bot.py`'),
+  params: z.strictObject({ file: shortName.describe('Name of the file, as in `bot.py`') }),
   response: bodyOf({ 'text/plain': z.string() }, 'The program'),
 }
 const event = {
   ...operation('knowledge', 'eventSchema', 'The JSON Schema of one event of the log'),
-  params: named('file', 'Type of the event, as in `VerdictRecorded.json`'),
+  params: z.strictObject({ file: shortName.describe('Type of the event, as in `VerdictRecorded.json`') }),
   response: bodyOf({ 'application/schema+json': anyObject }, 'The schema of its `data`'),
 }
 

@@ -32,11 +32,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
   askToSignIn(app, options)
 
   /** The authorization request; undefined after a page has shown its fault. */
-  async function read(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    query: string,
-  ): Promise<AuthorizationRequest | undefined> {
+  async function read(request: FastifyRequest, reply: FastifyReply, query: string) {
     const name = siteOf(request)
     try {
       const asked = await oauth.read(parse(query), { name, admit: () => clientDocuments.take(name) })
@@ -75,24 +71,13 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
 }
 
 /** Asks the owner of an account whether a program may act for it. @param query of the request, sent back with the answer */
-export function consentPage(
-  { client, redirectUri, scopes }: AuthorizationRequest,
-  email: string,
-  query: string,
-): Page {
+export function consentPage(asked: AuthorizationRequest, email: string, query: string): Page {
+  const { client, redirectUri, scopes } = asked
   const site = URL.parse(client.clientId)?.host
-  const known = html`<code>${client.clientId}</code>`
+  const sentTo = ['You are sent on to', html`<strong>${new URL(redirectUri).host}</strong>`] as const
   const body = html`<h1>Let “${client.name}” act for you?</h1>
 <p class="lead">It calls itself so; ${site === undefined ? 'nobody has checked it, so look at where you are sent on to.' : 'what it is known by is its address.'} You are signed in as ${email}.</p>
-${facts([
-  ...(site === undefined
-    ? []
-    : ([
-        ['Known by', known],
-        ['Its site', html`<strong>${site}</strong>`],
-      ] as const)),
-  ['You are sent on to', html`<strong>${new URL(redirectUri).host}</strong>`],
-])}
+${facts(site === undefined ? [sentTo] : [['Known by', html`<code>${client.clientId}</code>`], ['Its site', html`<strong>${site}</strong>`], sentTo])}
 ${isLoopback(redirectUri) && note(html`<p><strong>You are sent on to a program on your own computer.</strong> Any program there could have opened this page in the name of “${client.name}”: go on only if you started it yourself a moment ago.</p>`, 'warn')}
 <p>It may:</p>
 <ul>${scopes.map((scope) => html`<li>${SCOPE_MEANINGS[scope]}</li>`)}</ul>
@@ -130,8 +115,6 @@ export const brokenRequestPage = (description: string): Page =>
 /** The error is for the program. The visitor decides to go there, because anybody can name a target. */
 export function backPage(location: string): Page {
   const { host, searchParams } = new URL(location)
-  return refusalPage(
-    searchParams.get('error_description'),
-    html`<p>Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.</p>`,
-  )
+  const goOn = html`<p>Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.</p>`
+  return refusalPage(searchParams.get('error_description'), goOn)
 }

@@ -39,7 +39,7 @@ import {
 import type { Refusal } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page, sendPage, sendPublicPage } from '../layout.ts'
-import { requireOwnForm } from '../session.ts'
+import { ownForm } from '../session.ts'
 
 export interface PagesOptions {
   readonly client: PageClient
@@ -59,7 +59,6 @@ const REFRESH = 5
 
 /** `GET /series/:exchange/:coin/:timeframe`: one series for people. `POST` asks for its open call, which is counted. */
 export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
-  /** @throws ServiceError `unknown_coin` for a series without verdicts that no market has */
   async function view(request: FastifyRequest, series: Series, after?: string): Promise<SeriesView> {
     const path = address(`/api${seriesPath(series)}`, { after, limit: TABLE_ROWS })
     const history = await client.must<SeriesHistory>(request, { path })
@@ -69,25 +68,16 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
   }
 
   app.get(PATH, { schema }, async (request, reply) => {
-    const shown = await view(request, request.params, request.query.after)
-    return sendPublicPage(
-      request,
-      reply.header('cache-control', 'no-cache'),
-      page(frame(), seriesPage(shown)),
-    )
+    const shown = seriesPage(await view(request, request.params, request.query.after))
+    return sendPublicPage(request, reply.header('cache-control', 'no-cache'), page(frame(), shown))
   })
 
   app.post(PATH, { schema }, async (request, reply) => {
-    requireOwnForm(request, frame().publicUrl)
-    const { request: idempotencyKey } = formSchema.parse(request.body)
+    const { request: idempotencyKey } = formSchema.parse(ownForm(request, frame().publicUrl))
     const call = { name: 'get_trade_call', arguments: { ...request.params } }
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
-    const answer = await client.must<RpcAnswer>(request, {
-      method: 'POST',
-      path: '/mcp',
-      body,
-      idempotencyKey,
-    })
+    const asked = { method: 'POST', path: '/mcp', body, idempotencyKey } as const
+    const answer = await client.must<RpcAnswer>(request, asked)
     const shown = await view(request, request.params)
     return sendPage(reply, frame(), seriesPage({ ...shown, asked: askedOf(answer) }))
   })
@@ -103,7 +93,7 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   const { coins } = await client.must<BoardAnswer>(request, { path: '/api/board?limit=1' })
   throw new ServiceError('not_found', {
     message: `There is no series ${coin} ${timeframe} on ${exchange}${didYouMean(nearestName(coin, coins))}`,
-    nextStep: `The board lists all series${coins.length > 0 ? `, of ${coins.slice(0, 20).join(', ')}` : ''}.`,
+    nextStep: 'The board lists all series.',
   })
 }
 
@@ -172,32 +162,21 @@ function newestPart(
 ): Html {
   const { expected_range: range, expected_volatility: volatility } = row
   const says = after !== undefined ? 'Newest on this page' : market === 'live' ? 'Newest decided' : 'Call now'
+  const ends =
+    range === null
+      ? 'no forecast: the market stands still'
+      : html`at the end of the window, ${rangePercent(range)}`
   const closed = html`bar closed ${time(row.bar_close)} UTC, ${ageText(row.bar_close, now)}`
+  const sure = `that the ${likelierBarrier(row.probability)} barrier comes first; a coin has 50 %. Strength ${row.strength} of 100`
+  const over = html`window ${row.is_open ? 'closes' : 'closed'} ${time(row.valid_until)} UTC; ${proofLink(row.verdict_id, 'the newest verdict')}`
+  const deviation = volatility === null ? '—' : percent(volatility, 2)
   return html`${tiles([
-    [
-      'Price range, 4 of 5 cases',
-      rangeText(range, row.price),
-      range === null
-        ? 'no forecast: the market stands still'
-        : html`at the end of the window, ${rangePercent(range)}`,
-    ],
-    [
-      'Volatility',
-      volatility === null ? '—' : percent(volatility, 2),
-      'standard deviation of the return over the window',
-    ],
+    ['Price range, 4 of 5 cases', rangeText(range, row.price), ends],
+    ['Volatility', deviation, 'standard deviation of the return over the window'],
     [says, callTag(row.call), html`at ${price(row.price)}, ${closed}`],
-    [
-      'Confidence',
-      `${row.confidence} %`,
-      html`that the ${likelierBarrier(row.probability)} barrier comes first; a coin has 50 %. Strength ${row.strength} of 100`,
-    ],
+    ['Confidence', `${row.confidence} %`, sure],
     ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)} UTC`],
-    [
-      'Outcome',
-      outcomeTag(row),
-      html`window ${row.is_open ? 'closes' : 'closed'} ${time(row.valid_until)} UTC; ${proofLink(row.verdict_id, 'the newest verdict')}`,
-    ],
+    ['Outcome', outcomeTag(row), over],
   ])}
 ${range !== null && html`<p>By the end of its window the price is expected at ${rangeText(range, row.price)} in four of five cases, and at ${expectedPrice(row.price * (1 + range.p25))} to ${expectedPrice(row.price * (1 + range.p75))} in every second. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`}
 ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
@@ -218,16 +197,8 @@ function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Htm
 }
 
 function askPart({ series, market_time: now }: SeriesHistory, asked: Asked | undefined): Html {
-  const answer =
-    asked &&
-    ('message' in asked
-      ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad')
-      : note(
-          html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`,
-          'good',
-        ))
   return html`<h2 id="ask">The open call</h2>
-${answer}
+${asked && ('message' in asked ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad') : note(html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`, 'good'))}
 <form method="post" action="${seriesPath(series)}#ask"><input type="hidden" name="request" value="${seriesName(series)}@${now}"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
 }
 

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isSessionOver } from '../api-client.ts'
 import { address, note, whole } from '../components.ts'
-import { EMPTY_FORM, type FormState, input, named, refusalNote, type Typed, textOf } from '../forms.ts'
+import { type FormState, input, named, refusalNote, type Typed, textOf } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, sendPage } from '../layout.ts'
 import { beginSession, endSession, leaveNote, noteOf, ownForm, removeNote, sessionOf } from '../session.ts'
@@ -19,19 +19,18 @@ interface SignInForm extends FormState {
   readonly about?: Html | undefined
 }
 
+const ENDED = `Your session has ended: you signed out everywhere, or it was ${LIMITS.sessionMs / DAY_MS} days old. Sign in again.`
+
 /** Asks to sign in, and says why if there was a session. */
 export function sendSignIn(
   request: FastifyRequest,
   reply: FastifyReply,
   { frame }: Pick<PagesOptions, 'frame'>,
-  state: SignInForm = EMPTY_FORM,
+  state: SignInForm,
 ): FastifyReply {
   const isOver = sessionOf(request) !== undefined
   if (isOver) endSession(reply)
-  const notice = isOver
-    ? `Your session has ended: you signed out everywhere, or it was ${LIMITS.sessionMs / DAY_MS} days old. Sign in again.`
-    : state.notice
-  const page = signInPage({ ...state, notice }, frame())
+  const page = signInPage(isOver ? { ...state, notice: ENDED } : state, frame())
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
 }
 
@@ -80,19 +79,19 @@ export function signInForms(app: FastifyInstance, options: PagesOptions): void {
 
   app.post('/account/confirm', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
-    const given = (name: string) => textOf(form, name).trim()
-    const [email, code, id] = [given('email'), given('code'), given('sign_in_id')]
-    const body = { email, code, ...(id !== '' && { sign_in_id: id }) }
+    const [email = '', code = '', sign_in_id = ''] = ['email', 'code', 'sign_in_id'].map((name) =>
+      textOf(form, name).trim(),
+    )
+    const body = { email, code, ...(sign_in_id !== '' && { sign_in_id }) }
     const asked = { method: 'POST', path: '/api/sign-in/session', body } as const
     const confirmed = await client.ask<BegunSessionAnswer>(request, asked)
-    const return_to = returnPath(form)
+    const typed = { email, code, sign_in_id, return_to: returnPath(form) }
     if (confirmed.isOk) {
-      const onward = address('/account', { signed_in: 1, return_to })
+      const onward = address('/account', { signed_in: 1, return_to: typed.return_to })
       return beginSession(removeNote(reply), confirmed.body.session).redirect(onward, 303)
     }
     const refusal = named(confirmed.refusal, 'sign_in_refused', 'code')
-    const page = codePage({ typed: { email, code, sign_in_id: id, return_to }, refusal }, frame())
-    return sendPage(reply.code(refusal.status), frame(), page)
+    return sendPage(reply.code(refusal.status), frame(), codePage({ typed, refusal }, frame()))
   })
 }
 

@@ -15,7 +15,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { errorOf } from '../api-client.ts'
 import {
-  coverageChart,
   equityChart,
   happenedText,
   pooledMonths,
@@ -119,7 +118,7 @@ ${
     : html`${headTiles(rows)}
 <h2 id="ranges">How far the price went</h2>
 ${rangesTable(rows)}
-${monthsPart(pooledMonths(months), reliabilityTable(rows), coin === '' ? '' : ', all coins')}
+${chartsPart(months, reliabilityTable(rows), coin === '' ? '' : ', all coins')}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates(rows)}
 <h2 id="coins">By coin</h2>
@@ -130,17 +129,12 @@ ${pager('/track-record', query.coins, coins.next, { name: 'coins', others: query
   }
 }
 
-/** The charts: coverage, reliability with its table, and returns. */
-const monthsPart = (
-  months: ReturnType<typeof pooledMonths>,
+/** The charts: reliability with its table, and returns. */
+const chartsPart = (
+  months: readonly RecordMonth[],
   bins: readonly ReliabilityBin[],
   which: string,
-): Html => html`<h2 id="coverage">Coverage of the ranges by month${which}</h2>
-${
-  months.some(({ forecasts }) => forecasts >= FEWEST_FOR_PERCENT)
-    ? html`<figure class="wide">${scrolling('Chart of the coverage', coverageChart(months))}<figcaption>How many prices ended within the ranges that hold four of five, and half; dashed is what was expected. Windows overlap and coins move together, so a month says less than its count.</figcaption></figure>`
-    : html`<p class="dim">The chart comes with the first month that has ${FEWEST_FOR_PERCENT} of them.</p>`
-}
+): Html => html`
 <h2 id="reliability">Does the confidence hold?</h2>
 <div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same.</figcaption></figure>
 <div>${table('The same as a table', bins, {
@@ -154,7 +148,7 @@ ${
 ${
   months.every(({ calls }) => calls === 0)
     ? html`<p>No call is decided yet.</p>`
-    : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(months))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying, always selling and a coin that is tossed, on the same bars.</figcaption></figure>`
+    : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(pooledMonths(months)))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying, always selling and a coin that is tossed, on the same bars.</figcaption></figure>`
 }`
 
 const bps = (value: number | null): string =>
@@ -174,25 +168,26 @@ export function totalsOf(rows: readonly TrackRecordRow[]) {
   }
 }
 
-function headTiles(rows: readonly TrackRecordRow[]): Html {
-  const { wins, reached, trades, netBps, forecasts, within } = totalsOf(rows)
+/** How many calls won; an interval of calls at several timeframes would count the same move twice. */
+function wonText(rows: readonly TrackRecordRow[], wins: number, reached: number): string {
+  if (reached === 0) return 'none reached a barrier yet'
+  if (reached < FEWEST_FOR_PERCENT) return 'too few for a percentage'
   const { low = 0, high = 0 } = wilsonInterval(wins, reached) ?? {}
   const isOne = rows.filter(({ non_overlapping: apart }) => apart.reached > 0).length === 1
   const interval = isOne
     ? `95 %: ${percent(low)} to ${percent(high)}`
     : 'their intervals are below, by timeframe'
-  const won =
-    reached === 0
-      ? 'none reached a barrier yet'
-      : reached < FEWEST_FOR_PERCENT
-        ? 'too few for a percentage'
-        : `${whole(wins)} of ${whole(reached)}; ${interval}`
+  return `${whole(wins)} of ${whole(reached)}; ${interval}`
+}
+
+function headTiles(rows: readonly TrackRecordRow[]): Html {
+  const { wins, reached, trades, netBps, forecasts, within } = totalsOf(rows)
   const timedOut = whole(sum(rows, (row) => row.races.timeout))
   const expected = `of ${whole(forecasts)} windows; four of five are expected`
   const mean = trades === 0 ? '—' : `${bps(netBps / trades)} bp`
   return tiles([
     ['Prices within their range', soFar(within, forecasts), expected],
-    ['Calls that won', soFar(wins, reached), won],
+    ['Calls that won', soFar(wins, reached), wonText(rows, wins, reached)],
     ['Return after costs', mean, `mean of ${whole(trades)} calls that do not overlap`],
     ['Verdicts decided', whole(sum(rows, (row) => row.verdicts)), `${timedOut} reached no barrier in time`],
   ])

@@ -20,6 +20,7 @@ import { type Content, type Html, html } from '../html.ts'
 import { type Page, type PageFrame, sendPage } from '../layout.ts'
 
 export interface VerifyRoutesOptions {
+  readonly frame: () => PageFrame
   readonly market: MarketKind
   /** @throws ServiceError `not_found` */
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
@@ -40,19 +41,14 @@ const schema = {
 }
 
 /** `GET /verify/:verdict_id`: the recorded verdict, its hash and its outcome, open to every holder of the id. */
-export const verifyRoutes: FastifyPluginAsyncZod<
-  VerifyRoutesOptions & { readonly frame: () => PageFrame }
-> = async (app, { market, verify, frame }) => {
+export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (app, options) => {
+  const { market, verify, frame } = options
   app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
     const verification = await verify(request.params.verdict_id.toLowerCase(), signalOfLeaving(reply))
     const { event, outcome } = verification
-    const labelled = outcome === null ? null : (outcome.event.data as unknown as Outcome)
-    const { cursor: _cursor, ...verdict } = verdictRow(
-      event.data as unknown as Verdict,
-      '',
-      event.at,
-      labelled,
-    )
+    const labelled = outcome && (outcome.event.data as unknown as Outcome)
+    const row = verdictRow(event.data as unknown as Verdict, '', event.at, labelled)
+    const { cursor: _cursor, ...verdict } = row
     const answer = { ...verification, market, verdict }
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request) : format === 'html'

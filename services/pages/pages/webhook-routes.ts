@@ -13,46 +13,37 @@ import { askToSignIn } from './sign-in.ts'
 import * as pages from './webhooks.ts'
 
 /** A form sends empty fields. */
-const text = z
-  .string()
-  .trim()
-  .max(256)
-  .transform((typed) => (typed === '' ? undefined : typed))
-  .optional()
+const text = z.preprocess((typed) => typed || undefined, z.string().trim().max(256).optional())
 const ROWS = 25
 const params = { params: subscriptionParams }
 /** Characters of an endpoint's answer that a cookie has room for. */
 const SHOWN_CHARACTERS = 400
 /** A button of a webhook: its request, and the note that the answer leaves. */
 interface Button {
-  readonly method?: 'DELETE' | 'PATCH'
-  readonly to: string
+  readonly request: `${'POST' | 'DELETE' | 'PATCH'} ${string}`
   readonly body?: (form: Typed) => JsonObject
   readonly shown?: (answer: never) => z.infer<typeof pages.webhookNote>
 }
 
 const BUTTONS: Readonly<Record<string, Button>> = {
-  pause: { to: '/pause' },
-  resume: { to: '/resume', body: (form) => ({ from: textOf(form, 'from') || 'cursor' }) },
+  pause: { request: 'POST /pause' },
+  resume: { request: 'POST /resume', body: (form) => ({ from: textOf(form, 'from') || 'cursor' }) },
   change: {
-    method: 'PATCH',
-    to: '',
+    request: 'PATCH ',
     body: (form) => ({ ...filled({ url: textOf(form, 'url').trim() || undefined }), ...sendingOf(form) }),
   },
-  delete: { method: 'DELETE', to: '' },
+  delete: { request: 'DELETE ' },
   rotate: {
-    to: '/rotate-secret',
-    shown: (made: { secret: string }) => secretNote(made.secret, 'This is the new secret.'),
+    request: 'POST /rotate-secret',
+    shown: ({ secret }: { secret: string }) => secretNote(secret, 'This is the new secret.'),
   },
   test: {
-    to: '/test',
-    shown: ({ detail, ...tested }: pages.TestAnswer) => ({
-      tested: { ...tested, detail: detail.slice(0, SHOWN_CHARACTERS) },
-    }),
+    request: 'POST /test',
+    shown: (one: pages.TestAnswer) => ({ tested: { ...one, detail: one.detail.slice(0, SHOWN_CHARACTERS) } }),
   },
   // The form is in UTC. The interface refuses what is no instant.
   recover: {
-    to: '/recover',
+    request: 'POST /recover',
     body: (form) => ({ since: textOf(form, 'since').replace(/^[-\d]{10}T[:\d]{5,8}$/, toInstant) }),
   },
 }
@@ -66,17 +57,19 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   const send = (reply: FastifyReply, page: Page) => sendPage(reply, frame(), page)
   askToSignIn(app, options, pages.aboutWebhooks)
 
+  const read = <Body>(request: FastifyRequest, path: string, query: Parameters<typeof address>[1] = {}) =>
+    client.must<Body>(request, { path: address(`/api${path}`, query) })
+
   async function sendWebhook(
     request: FastifyRequest,
     reply: FastifyReply,
     id: string,
     { state = EMPTY_FORM, after, result, ...shown }: Partial<pages.WebhookView>,
   ): Promise<FastifyReply> {
-    const path = `/api${pages.webhookPath(id)}`
-    const webhook = await client.must<SubscriptionAnswer>(request, { path })
-    const attempts = await client.must<pages.Attempts>(request, {
-      path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
-    })
+    const path = pages.webhookPath(id)
+    const webhook = await read<SubscriptionAnswer>(request, path)
+    const query = { after, result, limit: ROWS }
+    const attempts = await read<pages.Attempts>(request, `${path}/deliveries`, query)
     if (state.refusal !== undefined) reply.code(state.refusal.status)
     return send(reply, pages.webhookPage({ webhook, attempts, after, result, state, ...shown }))
   }
@@ -84,15 +77,12 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   const listed = { querystring: z.strictObject({ after: text, status: text }) }
   app.get('/webhooks', { schema: listed }, async (request, reply) => {
     const { after, status = 'all' } = request.query
-    const path = address('/api/webhooks', { status, limit: ROWS, after })
-    return send(
-      reply,
-      pages.webhooksPage(await client.must<pages.Webhooks>(request, { path }), { after, status }),
-    )
+    const webhooks = await read<pages.Webhooks>(request, '/webhooks', { status, limit: ROWS, after })
+    return send(reply, pages.webhooksPage(webhooks, { after, status }))
   })
 
   app.get('/webhooks/new', async (request, reply) => {
-    await client.must(request, { path: '/api/webhooks?limit=1' })
+    await read(request, '/webhooks', { limit: 1 })
     return send(reply, pages.newWebhookPage(EMPTY_FORM))
   })
 
@@ -107,8 +97,8 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   app.get('/webhooks/:id/missed', { schema: onward }, async (request, reply) => {
     const { id } = request.params
     const { after = '0' } = request.query
-    const path = address(`/api${pages.webhookPath(id)}/events`, { after, limit: ROWS })
-    return send(reply, pages.missedPage(id, await client.must<pages.Missed>(request, { path }), after))
+    const missed = await read<pages.Missed>(request, pages.webhookPath(id, 'events'), { after, limit: ROWS })
+    return send(reply, pages.missedPage(id, missed, after))
   })
 
   app.post('/webhooks', async (request, reply) => {
@@ -124,7 +114,8 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     return send(reply.code(refusal.status), pages.newWebhookPage({ typed, refusal }))
   })
 
-  for (const [name, { method = 'POST', to, body, shown: noted }] of Object.entries(BUTTONS)) {
+  for (const [name, { request: asked, body, shown: noted }] of Object.entries(BUTTONS)) {
+    const [method, to] = asked.split(' ') as ['POST', string]
     app.post(`/webhooks/:id/${name}`, { schema: params }, async (request, reply) => {
       const typed = ownForm(request, frame().publicUrl)
       const { id } = request.params
@@ -143,35 +134,30 @@ const filled = (fields: Readonly<Record<string, unknown>>): JsonObject =>
     Object.entries(fields).filter(([, value]) => [value ?? []].flat().length > 0),
   ) as JsonObject
 
-/** Reads a form: the values of a field, and its number, or what was typed if it is none. */
-function readForm(typed: Typed) {
-  const list = (name: string) => [typed[name] ?? []].flat().filter((one) => one.trim() !== '')
-  const number = (name: string) => {
-    const [value] = list(name)
-    return value !== undefined && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : value
-  }
-  return { list, number }
+/** The values of a field. */
+const listOf = (typed: Typed, name: string): readonly string[] =>
+  [typed[name] ?? []].flat().filter((one) => one.trim() !== '')
+
+/** The number of a field, or what was typed if it is none. */
+function numberOf(typed: Typed, name: string): string | number | undefined {
+  const [value] = listOf(typed, name)
+  return value !== undefined && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : value
 }
 
 /** The filter of a form in the fields of the interface. */
-function filterOf(typed: Typed): JsonObject {
-  const { list, number } = readForm(typed)
-  return filled({
-    events: list('events'),
-    timeframes: list('timeframes'),
-    assets: list('assets').flatMap((one) => one.split(/[\s,]+/).filter(Boolean)),
-    min_confidence: number('min_confidence'),
-    min_strength: number('min_strength'),
-    only_changes: list('only_changes').includes('true') || undefined,
-    timeframe: list('timeframe')[0],
-    exchange: list('exchange')[0],
-    top_n: number('top_n'),
-    cadence: list('cadence')[0],
+const filterOf = (typed: Typed): JsonObject =>
+  filled({
+    events: listOf(typed, 'events'),
+    timeframes: listOf(typed, 'timeframes'),
+    assets: listOf(typed, 'assets').flatMap((one) => one.split(/[\s,]+/).filter(Boolean)),
+    only_changes: listOf(typed, 'only_changes').includes('true') || undefined,
+    ...Object.fromEntries(['timeframe', 'exchange', 'cadence'].map((name) => [name, listOf(typed, name)[0]])),
+    ...Object.fromEntries(NUMBERS.map((name) => [name, numberOf(typed, name)])),
   })
-}
+const NUMBERS = ['min_confidence', 'min_strength', 'top_n'] as const
 
 /** Rate and order in the fields of the interface. A form leaves out a box that is not ticked, which means no. */
-function sendingOf(typed: Typed): JsonObject {
-  const { list, number } = readForm(typed)
-  return { max_per_second: number('max_per_second') ?? null, in_order: list('sending').includes('in_order') }
-}
+const sendingOf = (typed: Typed): JsonObject => ({
+  max_per_second: numberOf(typed, 'max_per_second') ?? null,
+  in_order: listOf(typed, 'sending').includes('in_order'),
+})

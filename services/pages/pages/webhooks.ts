@@ -8,6 +8,7 @@ import {
   testAnswerSchema,
 } from '../../../contracts/answers/webhook.ts'
 import { EXCHANGES } from '../../../contracts/domain/series.ts'
+import { countText } from '../../../contracts/domain/statistics.ts'
 import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/domain/subscription.ts'
 import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -51,18 +52,14 @@ const RESULT_TONES: Readonly<Record<AttemptAnswer['result'], Tone>> = {
   exhausted: 'failed',
   skipped: '',
 }
-const STATUSES = [
-  ['all', 'all'],
-  ['active', 'those that go on, or are paused'],
-  ['disabled', 'those that need you'],
-] as const
-const RESULTS = [
-  ['', 'all'],
-  ['delivered', 'delivered'],
-  ['failed', 'failed, to be tried again'],
-  ['exhausted', 'given up'],
-  ['skipped', 'skipped by a move of the cursor'],
-] as const
+const STATUSES = { all: 'all', active: 'those that go on, or are paused', disabled: 'those that need you' }
+const RESULTS = {
+  '': 'all',
+  delivered: 'delivered',
+  failed: 'failed, to be tried again',
+  exhausted: 'given up',
+  skipped: 'skipped by a move of the cursor',
+}
 const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
   regime_shift: 'Shifts of the regime',
@@ -111,10 +108,7 @@ export function webhooksPage(
   { webhooks, next, needs_review: needsReview }: Webhooks,
   { after, status }: { readonly after: string | undefined; readonly status: string },
 ): Page {
-  const none =
-    status === 'all'
-      ? html`<p>There is none yet. <a href="/docs/webhook-receivers">Receivers in Python and TypeScript</a> are ready to run.</p>`
-      : html`<p>There is none of these. <a href="/webhooks">Show all</a></p>`
+  const none = html`<p>${status === 'all' ? html`There is none yet. <a href="/docs/webhook-receivers">Receivers in Python and TypeScript</a> are ready to run.` : html`There is none of these. <a href="/webhooks">Show all</a>`}</p>`
   const rows = table('In the order of their creation', webhooks, {
     ...ENDPOINT,
     Sends: ({ events }) => signalsText(events),
@@ -126,7 +120,7 @@ export function webhooksPage(
   const body = html`<h1>Webhooks</h1>
 <p class="lead">Where signals are sent, and whether they arrive. <a class="button main" href="/webhooks/new">New webhook</a></p>
 ${needsReview > 0 && note(html`<p><strong>${needsReview} need you:</strong> nothing is sent there any more. Open them to see why, and resume.</p>`, 'warn')}
-<form method="get" action="/webhooks" class="row noprint">${select({ typed: { status } }, 'status', STATUSES, { label: 'Which' })}<button type="submit">Show</button></form>
+<form method="get" action="/webhooks" class="row noprint">${select({ typed: { status } }, 'status', Object.entries(STATUSES), { label: 'Which' })}<button type="submit">Show</button></form>
 ${webhooks.length === 0 ? none : rows}
 ${pager('/webhooks', after, next, { others: { status } })}`
   return { title: 'Webhooks', ...OWN, body }
@@ -146,11 +140,7 @@ ${warnings.length > 0 && note(html`${warnings.map((warning) => html`<p>${warning
 ${tiles([
   ['Delivered', whole(counts.delivered), html`last ${instant(webhook.last_success_at, ' UTC')}`],
   ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at, ' UTC')}`],
-  [
-    'Given up',
-    whole(counts.exhausted),
-    `${whole(failures)} ${failures === 1 ? 'failure' : 'failures'} in a row`,
-  ],
+  ['Given up', whole(counts.exhausted), `${countText(failures, 'failure')} in a row`],
 ])}
 <div class="row noprint">
 ${action(`${path}/test`, 'Send a test')}
@@ -161,7 +151,7 @@ ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? 
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
-<form method="get" action="${path}#deliveries" class="row noprint">${select({ typed: { result } }, 'result', RESULTS, { label: 'Attempts that ended' })}<button type="submit">Show</button></form>
+<form method="get" action="${path}#deliveries" class="row noprint">${select({ typed: { result } }, 'result', Object.entries(RESULTS), { label: 'Attempts that ended' })}<button type="submit">Show</button></form>
 ${attemptsPart(path, attempts, result)}
 ${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 <h2 id="recover">Given up</h2>
@@ -204,6 +194,9 @@ function attemptsPart(path: string, { attempts, next }: Attempts, result: string
   })
 }
 
+const digestText = ({ cadence, top_n, exchange, timeframe }: SubscriptionAnswer): string =>
+  cadence === null ? 'none' : `${top_n} of ${exchange} ${timeframe}, every ${cadence}`
+
 const filterPart = (webhook: SubscriptionAnswer): Html => html`<h2>Filter</h2>
 ${facts([
   ['Address', webhook.url],
@@ -213,12 +206,7 @@ ${facts([
   ['Exchanges', webhook.exchanges?.join(', ') ?? 'all'],
   ['Least confidence, strength', `${webhook.min_confidence} %, ${webhook.min_strength}`],
   ['Only changes', webhook.only_changes ? 'yes' : 'no'],
-  [
-    'Digest',
-    webhook.cadence === null
-      ? 'none'
-      : `${webhook.top_n} of ${webhook.exchange} ${webhook.timeframe}, every ${webhook.cadence}`,
-  ],
+  ['Digest', digestText(webhook)],
   ['Id', html`<code>${webhook.id}</code>`],
 ])}`
 
