@@ -7,9 +7,8 @@ import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import type { MarketFeed } from '../../market/index.ts'
+import type { MarketFeed, WatchList } from '../../market/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import type { SharedParts } from '../shared-parts.ts'
 
 const PAGE_ROWS = 500
 
@@ -77,7 +76,10 @@ export function withVerdictStreams(store: EventStore, projector: Projector | und
   }
 }
 
-export interface MarketsSourceParts extends Pick<SharedParts, 'feed' | 'projector' | 'watchList'> {
+export interface MarketsSourceParts {
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  readonly watchList: WatchList | undefined
   readonly engine: { newestBar(series: Series): number | undefined } | undefined
 }
 
