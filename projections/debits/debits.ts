@@ -1,6 +1,6 @@
-import type { Revision } from '../../contracts/infra/event.ts'
-import type { JsonObject } from '../../contracts/infra/json.ts'
-import type { Projection, Rows } from '../projection.ts'
+import { type Revision } from '../../contracts/infra/event.ts'
+import { type JsonObject } from '../../contracts/infra/json.ts'
+import { type Projection, type Rows } from '../projection.ts'
 
 /** The place of the call that an idempotency key was used for. Key: {@link debitKey}. */
 export interface DebitPlace extends JsonObject {
@@ -40,5 +40,28 @@ export const debits: Projection<DebitPlace | UsageDay> = {
     // A name that every object has is not a count.
     const ofTool = Object.hasOwn(tools, tool) ? (tools[tool] ?? 0) : 0
     rows.put(key, { day, calls: calls + 1, tools: { ...tools, [tool]: ofTool + 1 } })
+  },
+}
+
+/** The place of the chat that an idempotency key was used for. Key: {@link chatKey}. */
+export interface ChatPlace extends JsonObject {
+  readonly window: string
+  readonly revision: Revision
+  readonly requestHash: string
+}
+
+/** @param idempotencyHash hash of the payer's Idempotency-Key */
+export const chatKey = (payerId: string, idempotencyHash: string): string => `${payerId}/${idempotencyHash}`
+
+/** Finds an answered chat by the Idempotency-Key it came with, whichever window it was counted in. */
+export const chats: Projection<ChatPlace> = {
+  name: 'chats',
+  version: 1,
+  events: ['ChatAnswered'],
+  fold(rows, event) {
+    if (event.type !== 'ChatAnswered') return
+    const { payerId, idempotencyHash, requestHash, window } = event.data
+    if (idempotencyHash === null) return
+    rows.put(chatKey(payerId, idempotencyHash), { window: window.id, revision: event.revision, requestHash })
   },
 }

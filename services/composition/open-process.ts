@@ -74,12 +74,8 @@ const erasedWithWebhooks = (
 })
 
 /** Replays of the log: on a thread of their own over a file of this machine, else in time slices of this thread. */
-function openReplays({
-  settings,
-  platform: { store, directory },
-  projector,
-  shutdown,
-}: SharedParts): ReplaySource {
+function openReplays({ settings, platform, projector, shutdown }: SharedParts): ReplaySource {
+  const { store, directory } = platform
   if (settings.EVENTSTORE_URL !== undefined) {
     // Between two slices calls have the thread for as long as the slice took, so that they have half of it at least.
     const turns = createTurns({ turnMs: LIMITS.sharedTurnMs, restMs: Math.ceil, time: PROCESS_TIME })

@@ -26,7 +26,7 @@ import { isPageRequest } from '../pages/api-client.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { sendPage } from '../pages/layout.ts'
 import { type PagesPluginOptions, pagesPlugin } from '../pages/routes.ts'
-import { useMetrics } from './metrics/counters.ts'
+import { useMetrics } from './metrics/gauges.ts'
 
 /** How long Node waits, and how often it checks; milliseconds. */
 const TIMEOUTS = {

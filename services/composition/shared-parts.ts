@@ -7,7 +7,7 @@ import { openFeed, requireKnownCoins, watchListOf } from './adapters/open-feed.t
 import { openPlatform } from './adapters/open-platform.ts'
 import { openProjector } from './adapters/start-projector.ts'
 import { createConsole } from './console.ts'
-import { createCounters } from './metrics/counters.ts'
+import { createCounters } from './metrics/gauges.ts'
 import { createMarketNow } from './roles/newest-verdicts.ts'
 import { openSpeech } from './roles/speech.ts'
 import type { Start } from './shutdown.ts'

@@ -51,20 +51,11 @@ const contentSchema = z.object({
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The event that a proof shows, and its place in the log. */
-export interface Proven {
-  readonly content: Content
-  readonly origin: string
-  readonly index: number
-  readonly size: number
-  readonly signatures: readonly Verifier[]
-}
-
 /**
  * Checks a proof file with nothing but keys: the event in it is the entry at its index, of a tree that they have
  * signed. @throws ServiceError `proof_invalid`
  */
-export function checkProof(text: string, keys: readonly Verifier[]): Proven {
+export function checkProof(text: string, keys: readonly Verifier[]) {
   const { index, path, extra, checkpoint: note } = parseProof(text)
   const { checkpoint, signatures } = openCheckpoint(note, keys)
   const content = parseContent(extra.toString())

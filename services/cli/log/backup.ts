@@ -97,7 +97,7 @@ const backupCommand = defineCommand({
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
     if (flags.check) {
-      const summary = summaryOf(await checkBackup({ storage, key, signal, onProgress }), place)
+      const summary = summaryOf(await checkBackup({ storage, key, signal }, onProgress), place)
       const { position, at, hash } = summary
       const found = `${place} is whole up to position ${grouped(position)}, of ${at}, and signed; hash ${hash}`
       return progress.end(found, summary)

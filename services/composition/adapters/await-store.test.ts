@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
-import { awaitStore } from './await-store.ts'
+import { awaitStore } from './open-platform.ts'
 
 /** A store that answers at a time of a clock that only sleeping moves. */
 function storeBackAt(backAtMs: number, away = new ServiceError('store_unavailable', { message: 'refused' })) {

@@ -7,6 +7,7 @@ import { requireNoneLost } from '../../log/embedded/log-end.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
 import { type AppendDone, timeAppends } from '../../log/time-appends.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
@@ -19,9 +20,8 @@ import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { factSecretOf, requireKeyOfLog, secretFor, secretsFor } from '../../runtime/secrets/market-keys.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import type { Start } from '../shutdown.ts'
+import { type Start } from '../shutdown.ts'
 import { adapterHealth } from './adapter-health.ts'
-import { awaitStore } from './await-store.ts'
 
 /** The store, bus and cache of a process, opened, with its ids and secrets. */
 export type Platform = Awaited<ReturnType<typeof openPlatform>>
@@ -163,4 +163,43 @@ async function openCache({ settings, log }: Start, logId: string): Promise<Cache
   const { openRedisCache } = await import('../../runtime/cache/redis-cache.ts')
   const report = (fault: Error): void => log.warn({ err: fault }, 'cache')
   return openRedisCache({ url: settings.REDIS_URL, logId, report, random: Math.random })
+}
+
+/** How often a store that is unavailable is asked again, and how often that is logged. */
+const RETRY_MS = 500
+const LOG_EVERY_MS = 10_000
+
+/**
+ * Asks a store until it answers: in containers a service often starts before its store, or while a cluster elects.
+ * @throws ServiceError `store_unavailable` once STORE_WAIT is over; any other refusal at once
+ */
+export async function awaitStore<Answer>(
+  ask: () => Promise<Answer>,
+  { settings, log }: Pick<Start, 'settings' | 'log'>,
+  time: Pick<Clock, 'elapsed' | 'sleep'> = { elapsed: () => performance.now(), sleep },
+): Promise<Answer> {
+  const waitsForMs = settings.STORE_WAIT * 1_000
+  const began = time.elapsed()
+  for (let loggedAt = Number.NEGATIVE_INFINITY; ; ) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isServiceError(error, 'store_unavailable') && !isServiceError(error, 'outcome_unknown'))
+        throw error
+      const waitedMs = Math.round(time.elapsed() - began)
+      if (waitedMs >= waitsForMs)
+        throw new ServiceError('store_unavailable', {
+          message: `The event store was not there within ${settings.STORE_WAIT} s: ${error.message}`,
+          nextStep:
+            'Start the server of the event store, or correct EVENTSTORE_URL; STORE_WAIT says for how many seconds a start waits.',
+          cause: error,
+        })
+      if (waitedMs - loggedAt >= LOG_EVERY_MS) {
+        loggedAt = waitedMs
+        log.warn({ reason: reasonOf(error), waitedMs, waitsForMs }, 'waiting for the event store')
+      }
+      // A signal to stop ends the process while nothing is opened.
+      await time.sleep(Math.min(RETRY_MS, waitsForMs - waitedMs), new AbortController().signal)
+    }
+  }
 }

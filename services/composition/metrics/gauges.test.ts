@@ -1,8 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../runtime/config/read-settings.ts'
-import { createCounters } from './counters.ts'
-import { registerGauges } from './gauges.ts'
+import { createCounters, registerGauges } from './gauges.ts'
 
 test('no gauge is named like a counter', async () => {
   const registry = new Registry()

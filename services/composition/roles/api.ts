@@ -11,8 +11,7 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import type { Process } from '../open-process.ts'
 import { readinessOfProcess } from '../readiness.ts'
 import type { ServerOptions } from '../server.ts'
-import { createMarketsSource } from './markets-source.ts'
-import { withVerdictStreams } from './newest-verdicts.ts'
+import { createMarketsSource, withVerdictStreams } from './newest-verdicts.ts'
 import { readModelAnswers } from './read-models.ts'
 
 /** The options of the HTTP server over the parts of a process. */
@@ -53,12 +52,8 @@ export function serverOptions(parts: Process): ServerOptions {
   }
 }
 
-function accountOptions({
-  accounts,
-  ledger,
-  platform,
-  log,
-}: Process): NonNullable<ServerOptions['accounts']> {
+function accountOptions(parts: Process): NonNullable<ServerOptions['accounts']> {
+  const { accounts, ledger, platform, log } = parts
   const { cache, idOf } = platform
   const whose = 'from your address'
   const onProblem = (error: unknown): void => log.warn({ err: error }, 'sign-ins are not counted by address')

@@ -19,24 +19,17 @@ const PYTHON_CLIENT = '../clients/python/signal_client/__init__.py'
 export async function openDocumentation(parts: CallerParts) {
   const { settings, platform, projector, accounts, publicUrl, log, shutdown } = parts
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
+  const hasModel = baseUrl !== undefined && model !== undefined
   const knowledge = await openKnowledge({
     folder: DOCS,
     publicUrl,
-    model:
-      baseUrl === undefined || model === undefined
-        ? undefined
-        : createOpenAiModel({ baseUrl, model, apiKey }),
+    model: hasModel ? createOpenAiModel({ baseUrl, model, apiKey }) : undefined,
     report: (event, details) => log.warn(details, event),
   })
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
   const ledger = new ChatLedger({ ...platform.basics, index, signal: shutdown.stopSignal })
-  const service = createKnowledgeService({
-    identify: accounts.identify,
-    knowledge,
-    ledger,
-    publicUrl,
-    now: Date.now,
-  })
+  const { identify } = accounts
+  const service = createKnowledgeService({ identify, knowledge, ledger, publicUrl, now: Date.now })
   return { server: { service, knowledge, examples: readExamples() }, service }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseSeriesName, type Series } from '../../../contracts/domain/series.ts'
 import { aVerdict } from '../../../contracts/domain/verdict.fixture.ts'
 import type { LatestVerdict } from '../../../projections/index.ts'
-import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
+import { createMarketsSource, type MarketsSourceParts } from './newest-verdicts.ts'
 
 const hourly: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const other: Series = { exchange: 'SIM', coin: 'DOGE', timeframe: '4h' }

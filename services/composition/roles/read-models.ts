@@ -34,13 +34,9 @@ const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
 })
 
 /** Answers of the HTTP routes from the read models of this process. */
-export function readModelAnswers({
-  settings,
-  platform: { store },
-  projector,
-  marketNow,
-  speech,
-}: SharedParts) {
+export function readModelAnswers(parts: SharedParts) {
+  const { settings, platform, projector, marketNow, speech } = parts
+  const { store } = platform
   const market = settings.MARKET
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {

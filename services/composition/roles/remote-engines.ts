@@ -6,15 +6,8 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import type { SharedParts } from '../shared-parts.ts'
 
 /** The tools of a process without the engine role: engines of other processes answer them over the bus. */
-export function openRemoteEngines({
-  settings,
-  platform,
-  projector,
-  feed,
-  speech,
-  log,
-  publicUrl,
-}: SharedParts) {
+export function openRemoteEngines(parts: SharedParts) {
+  const { settings, platform, projector, feed, speech, log, publicUrl } = parts
   const newest: NewestVerdicts | undefined =
     // Only the process that replays a recorded market knows its time.
     projector === undefined || feed.kind === 'recorded'
@@ -40,13 +33,8 @@ export function openRemoteEngines({
     health: (): Component[] => {
       const problem = handler.problem()
       const detail = 'calls are answered from the newest verdicts until the next bar closes'
-      return [
-        optionalComponent(
-          'engines',
-          problem && `no engine answered the last call: ${problem}; ${detail}`,
-          'ok',
-        ),
-      ]
+      const text = problem && `no engine answered the last call: ${problem}; ${detail}`
+      return [optionalComponent('engines', text, 'ok')]
     },
   }
 }

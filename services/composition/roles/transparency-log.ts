@@ -11,7 +11,7 @@ import { DaySealer } from '../../analyst/index.ts'
 import { type Component, optionalComponent } from '../../http/routes/health.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import {
-  CheckpointSigner,
+  createCheckpointSigner,
   createLogViews,
   createTreeReader,
   loadLogKeys,
@@ -35,7 +35,7 @@ export function openTransparencyLog(parts: Parts) {
     marketNow,
   }
   const url = settings.PUBLIC_URL
-  const signer = new CheckpointSigner({
+  const signer = createCheckpointSigner({
     ...common,
     keys: loadLogKeys({
       given: settings.LOG_KEYS,

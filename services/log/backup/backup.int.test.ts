@@ -67,8 +67,7 @@ async function open<Result>(target: string, use: (store: EventStore) => Promise<
   }
 }
 
-const check = (key: Uint8Array = KEY) =>
-  checkBackup({ storage: place(), key, signal, onProgress: () => undefined })
+const check = (key: Uint8Array = KEY) => checkBackup({ storage: place(), key, signal }, () => undefined)
 const segmentFiles = (): string[] => readdirSync(join(directory, 'backup', 'log')).toSorted()
 
 describe('a log that was restored', () => {

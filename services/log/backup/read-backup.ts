@@ -42,12 +42,10 @@ export async function readSegment(
  * Reads a whole backup: every file is there, and is what was written. @throws ServiceError `backup_damaged`,
  * `backup_unreachable`, `store_mismatch` if it was signed with another key
  */
-export async function checkBackup({
-  storage,
-  key,
-  signal,
-  onProgress,
-}: BackupAccess & { readonly onProgress: (progress: BackupProgress) => void }): Promise<Manifest> {
+export async function checkBackup(
+  { storage, key, signal }: BackupAccess,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<Manifest> {
   const manifest = await readManifest({ storage, key })
   const { head, segments, keys } = manifest
   for (const entry of [...segments, ...keys.map((one) => ({ ...one, last: head }))]) {

@@ -115,11 +115,7 @@ async function begin({ rows, storage, key, now }: BackupOptions): Promise<Begun>
 const mismatch = (message: string, nextStep?: string): ServiceError =>
   new ServiceError('store_mismatch', { message, ...(nextStep !== undefined && { nextStep }) })
 
-interface TakenRows {
-  readonly rows: readonly StoredRow[]
-  readonly first: number
-  readonly last: number
-}
+type TakenRows = ReturnType<typeof segmentOf>
 
 /** The rows after a position that make up a segment; it covers what lies behind the last of them, too. */
 function segmentOf(
@@ -127,7 +123,7 @@ function segmentOf(
   [after, head]: readonly [number, number],
   mostBytes: number,
   pageRows: number,
-): TakenRows {
+) {
   const rows: StoredRow[] = []
   let bytes = 0
   let last = after

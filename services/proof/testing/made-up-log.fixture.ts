@@ -16,7 +16,7 @@ import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
 import { parseVkey } from '../note.ts'
 import { loadLogKeys, NewestCheckpoint } from '../signing/keys.ts'
-import { CheckpointSigner } from '../signing/signer.ts'
+import { createCheckpointSigner } from '../signing/signer.ts'
 import { ENTRY_TYPES } from '../tree/entry.ts'
 import { createTreeReader, type TreeRow, transparencyTree } from '../tree/tree-reader.ts'
 
@@ -53,7 +53,7 @@ export async function openMadeUpLog(
     file: join(directory, 'log.keys'),
     random: (bytes) => new Uint8Array(bytes).fill(++made),
   })
-  const signer = new CheckpointSigner({
+  const signer = createCheckpointSigner({
     store,
     tree,
     row: (key) => checkpointRows.get(key),

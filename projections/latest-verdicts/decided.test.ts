@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
-import { decided } from './decided.ts'
+import { decided } from './latest-verdicts.ts'
 
 const at = (hour: number) => ({ barClose: hour * HOUR_MS, validUntil: (hour + 8) * HOUR_MS })
 

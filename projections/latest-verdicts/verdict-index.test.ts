@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fold, given, verdictRecorded } from '../given-events.fixture.ts'
-import { verdictIndex } from './verdict-index.ts'
+import { verdictIndex } from './latest-verdicts.ts'
 
 test('given verdicts, every verdict is to be found by its id', () => {
   const [first, second] = ['0190a000-0000-8000-8000-00000000000a', '0190a000-0000-8000-8000-00000000000b']

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chatAnswered, fold, given } from '../given-events.fixture.ts'
-import { chats } from './chats.ts'
+import { chats } from './debits.ts'
 
 const PAYER = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 
