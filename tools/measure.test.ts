@@ -3,8 +3,8 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 65_466,
-  testLines: 80_193,
+  productLines: 65_100,
+  testLines: 80_190,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,
