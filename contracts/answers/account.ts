@@ -12,12 +12,10 @@ export const keyRowSchema = z.object({
   label: z.string(),
   created_at: instant,
 })
-
 export type KeyAnswerRow = z.infer<typeof keyRowSchema>
 
 const periodSchema = z.object({ tier: tierSchema, from: instant, to: instant })
 
-/** The answer of `GET /api/account`, and of the operator's look at an account. */
 export const accountAnswerSchema = z.object({
   account_id: z.uuid(),
   email: textOrNull.describe('Null for an account that the operator opened without one'),
@@ -28,21 +26,15 @@ export const accountAnswerSchema = z.object({
   keys: z.array(keyRowSchema),
   quota: quotaBlockSchema.describe('Calls used and left, as of now'),
 })
-
 export type AccountAnswer = z.infer<typeof accountAnswerSchema>
 
 /** The answer that shows a key, for the only time. */
-export const issuedKeyAnswerSchema = z.object({
+export const issuedKeyAnswerSchema = keyRowSchema.omit({ created_at: true }).extend({
   key: z.string().describe('The API key. It is not shown again: only its hash is kept'),
-  key_id: z.uuid(),
-  hint: z.string(),
-  label: z.string(),
   account_id: z.uuid(),
 })
 
-/** The answer of a sign-in, and of the operator's making of a key. */
 export const signInAnswerSchema = issuedKeyAnswerSchema.extend({ tier: tierSchema })
-
 export type SignInAnswer = z.infer<typeof signInAnswerSchema>
 
 /** The answer that tells the secret of a session, for the only time. */
@@ -50,7 +42,6 @@ export const begunSessionAnswerSchema = z.object({
   session: z.string().describe('The secret of the session, for the cookie of the pages; no API key'),
   account_id: z.uuid(),
 })
-
 export type BegunSessionAnswer = z.infer<typeof begunSessionAnswerSchema>
 
 /** The answer of `POST /api/sign-in`, always the same but for its id. */
@@ -60,31 +51,20 @@ export const codeSentAnswerSchema = z.object({
   expires_in_s: z.int().positive().describe('How long a code is good for'),
 })
 
-/** The answer of `GET /api/keys`. */
 export const keysAnswerSchema = z.object({ keys: z.array(keyRowSchema).describe('Oldest first') })
 
 /** Counts of one page of accounts: what was issued before an instant, and has ended. */
-export const endedAnswerSchema = z.object({
-  keys: z.int().nonnegative(),
-  programs: z.int().nonnegative(),
-  next: nextSchema,
-})
+export const endedAnswerSchema = z.object({ keys: count, programs: count, next: nextSchema })
 
-/** The answer of the operator's list of accounts. */
 export const accountsAnswerSchema = z.object({
   accounts: z.array(
-    z.object({
-      account_id: z.uuid(),
-      email: textOrNull,
-      tier: tierSchema,
-      opened_at: instant,
-      keys: z.int().nonnegative(),
-    }),
+    accountAnswerSchema
+      .pick({ account_id: true, email: true, tier: true, opened_at: true })
+      .extend({ keys: count }),
   ),
   next: z.uuid().nullable(),
 })
 
-/** The answer of `GET /api/usage`. */
 export const usageAnswerSchema = z.object({
   tier: tierSchema,
   window: z
@@ -109,5 +89,4 @@ export const usageAnswerSchema = z.object({
     .describe('Counted calls of the window, newest first'),
   next: textOrNull.describe('Give it as `after` for those before; null at the end'),
 })
-
 export type UsageAnswer = z.infer<typeof usageAnswerSchema>

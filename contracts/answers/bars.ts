@@ -18,7 +18,6 @@ export const barsAnswerSchema = seriesSchema.extend({
   funding: z.array(fundingRateSchema).describe('Settlements in the same time, oldest first'),
   next: nextSchema,
 })
-
 export type BarsAnswer = z.infer<typeof barsAnswerSchema>
 /** The same with the open of the first bar of the next page, Unix milliseconds. */
 export type BarsPage = Omit<BarsAnswer, 'next'> & { readonly next: number | null }

@@ -35,7 +35,6 @@ export const decidedSchema = z.object({
   race: z.enum(RACE_OUTCOMES).describe('Which barrier came first'),
   result: z.enum(RESULTS),
 })
-
 export type DecidedRow = z.infer<typeof decidedSchema>
 
 export const decidedRow = (outcome: Outcome): DecidedRow => ({
@@ -73,7 +72,6 @@ export const boardRowSchema = z.object({
   decided: decidedSchema.nullable().describe('The newest whose window has closed; null before the first'),
   decided_call: decidedSchema.nullable().describe('The newest BUY or SELL among those'),
 })
-
 export type BoardRow = z.infer<typeof boardRowSchema>
 
 export const boardAnswerSchema = z.object({
@@ -88,5 +86,4 @@ export const boardAnswerSchema = z.object({
   rows: z.array(boardRowSchema).describe('BUY and SELL first, the most confident before others'),
   next: nextSchema,
 })
-
 export type BoardAnswer = z.infer<typeof boardAnswerSchema>

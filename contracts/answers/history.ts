@@ -21,7 +21,6 @@ export const regimeShiftRowSchema = z.object({
   confidence: z.int().describe('Of the verdict with which it came'),
   verdict_id: z.uuid(),
 })
-
 export type RegimeShiftRow = z.infer<typeof regimeShiftRowSchema>
 
 export const regimeShiftsAnswerSchema = z.object({
@@ -41,7 +40,6 @@ export const historyOutcomeSchema = z.object({
   exit_price: price,
   decided_at: instant.nullable(),
 })
-
 export type HistoryOutcome = z.infer<typeof historyOutcomeSchema>
 
 export const historyOutcome = (outcome: Outcome): HistoryOutcome => ({
@@ -56,7 +54,6 @@ export const historyRowSchema = verdictRowSchema.omit({ cursor: true }).extend({
   is_open: z.boolean().describe('Whether its window is open'),
   outcome: historyOutcomeSchema.nullable().describe('Null before it is decided'),
 })
-
 export type HistoryRow = z.infer<typeof historyRowSchema>
 
 export const seriesHistorySchema = z.object({
@@ -71,5 +68,4 @@ export const seriesHistorySchema = z.object({
   withheld: count.describe('Verdicts not shown: their window is open'),
   next: cursorSchema.nullable().describe('Give it as `after` for older rows; null at the end'),
 })
-
 export type SeriesHistory = z.infer<typeof seriesHistorySchema>

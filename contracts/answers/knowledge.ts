@@ -23,7 +23,6 @@ export const searchAnswerSchema = z.object({
     .array(z.object({ ...passageFields, score: z.number().describe('Higher is better') }))
     .describe('Sections of the documentation, the best first'),
 })
-
 export type SearchAnswer = z.infer<typeof searchAnswerSchema>
 
 export const citationSchema = z.object(passageFields)
@@ -37,7 +36,6 @@ export const chatQuotaSchema = z.object({
 })
 export type ChatQuota = z.infer<typeof chatQuotaSchema>
 
-/** The answer of `POST /api/chat`. */
 export const chatAnswerSchema = z.object({
   question: z.string().describe('The question, without blanks around it'),
   answer: z.string().describe('Plain text; `[1]` refers to the first citation'),
@@ -46,5 +44,4 @@ export const chatAnswerSchema = z.object({
   note: textOrNull.describe('Why another model than the one asked for answered; else null'),
   quota: chatQuotaSchema,
 })
-
 export type ChatAnswer = z.infer<typeof chatAnswerSchema>

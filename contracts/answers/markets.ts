@@ -35,7 +35,6 @@ export const marketsAnswerSchema = z.object({
   rows: z.array(marketRowSchema).describe('Ordered by exchange, then coin'),
   next: nextSchema,
 })
-
 export type MarketsAnswer = z.infer<typeof marketsAnswerSchema>
 export type MarketRow = z.infer<typeof marketRowSchema>
 

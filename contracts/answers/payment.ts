@@ -24,7 +24,6 @@ export const paymentAnswerSchema = z.object({
   valid_until: instant.describe('When its authorization ends'),
   next_step: z.string(),
 })
-
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 /** A payment in the operator's list, and a page of them, newest first. */
@@ -38,5 +37,4 @@ export const ownPaymentsAnswerSchema = z.object({
   payments: z.array(paymentAnswerSchema),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
-
 export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>

@@ -30,12 +30,10 @@ export const sealedManifestSchema = z.object({
     .nullable()
     .describe('When the day was sealed'),
 })
-
 export type SealedManifest = z.infer<typeof sealedManifestSchema>
 
 const dayFields = { date: z.iso.date(), rows: z.int().nonnegative() }
 
-/** The answer of `GET /sealed`. */
 export const sealedDaysSchema = z.object({
   notice: z.string(),
   days: z
@@ -51,5 +49,4 @@ export const sealedDaysSchema = z.object({
     .describe('By exchange and day'),
   next: nextSchema,
 })
-
 export type SealedDays = z.infer<typeof sealedDaysSchema>

@@ -20,7 +20,6 @@ export const quotaBlockSchema = z.object({
     .nullable()
     .describe('Of the UTC day; null without a limit'),
 })
-
 export type QuotaBlock = z.infer<typeof quotaBlockSchema>
 
 /** The state of a payment, for the payer. */
@@ -44,7 +43,6 @@ export const paymentBlockSchema = z.object({
   status_url: z.url(),
   secret: z.string().describe('Sent as `Payment-Secret` with the same payment, it opens this answer again'),
 })
-
 export type PaymentBlock = z.infer<typeof paymentBlockSchema>
 
 /** `_service`: what every tool answer says of itself and of the caller. */
@@ -62,5 +60,4 @@ export const serviceBlockSchema = z.object({
   payment: paymentBlockSchema.exactOptional().describe('Where the answer was paid for by itself'),
   notice: z.string().describe('Information, not advice; where the documentation is'),
 })
-
 export type ServiceBlock = z.infer<typeof serviceBlockSchema>

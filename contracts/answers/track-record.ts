@@ -28,11 +28,9 @@ export const recordCoinSchema = z.object({
   always_sell: share.describe('The same of always SELL'),
   random: share.describe('What a fair coin can expect on the same bars'),
 })
-
 export type RecordCoin = z.infer<typeof recordCoinSchema>
 
 export const recordCoinsSchema = z.object({ rows: z.array(recordCoinSchema), next: nextSchema })
-
 export type RecordCoinsAnswer = z.infer<typeof recordCoinsSchema>
 
 const sum = z.number().describe('Sum over the trades, basis points of one unit each, 12 per trade taken off')
@@ -54,7 +52,6 @@ export const recordMonthSchema = z.object({
   within_80: count.describe('Of those, prices that ended from p10 to p90, where four of five are expected'),
   within_50: count.describe('From p25 to p75, where half are expected'),
 })
-
 export type RecordMonth = z.infer<typeof recordMonthSchema>
 
 export const recordMonthsSchema = z.object({ rows: z.array(recordMonthSchema) })
@@ -145,7 +142,6 @@ export const trackRecordRowSchema = z.object({
   ),
   bars_missed: count.describe('Bars without a verdict in front of one whose outcome is labelled'),
 })
-
 export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>
 
 /** Whether calls are made at a timeframe, and how the model did there of late. */
@@ -162,7 +158,6 @@ export const speechRowSchema = z.object({
   races_180d: count,
   days_running: count.describe('Days below 0.505, or from 0.515 if withdrawn; 14 change the state'),
 })
-
 export type SpeechAnswerRow = z.infer<typeof speechRowSchema>
 
 export const trackRecordAnswerSchema = z.object({
@@ -174,5 +169,4 @@ export const trackRecordAnswerSchema = z.object({
     .describe('How each model does of late; on the first page, and as the newest outcomes have it'),
   next: cursorSchema.nullable().describe('Give it as `after` for the rows after these; null at the end'),
 })
-
 export type TrackRecordAnswer = z.infer<typeof trackRecordAnswerSchema>

@@ -61,7 +61,6 @@ export const verdictRowSchema = z.object({
   exit_at: instantOrNull.describe('`decided_at`, or the close of the last bar of the window'),
   net_bps: price.describe('Return in basis points, after costs of 12; null for HOLD or missing bars'),
 })
-
 export type VerdictRow = z.infer<typeof verdictRowSchema>
 
 /**

@@ -36,12 +36,10 @@ export const verificationSchema = z.object({
   notice: z.string(),
 })
 
-/** The answer of `GET /verify/:verdict_id`. */
 export const verificationAnswerSchema = verificationSchema.extend({
   market: marketKindSchema,
   verdict: verdictRowSchema.omit({ cursor: true }).describe('As in other answers; `event` is what is hashed'),
 })
-
 export type VerificationAnswer = z.infer<typeof verificationAnswerSchema>
 export type ProofEvent = z.infer<typeof proofEventSchema>
 export type Verification = z.infer<typeof verificationSchema>

@@ -59,7 +59,6 @@ export const subscriptionAnswerSchema = z.object({
   secrets_signing: sequence.describe('Secrets that sign each delivery; several while a rotation overlaps'),
   warnings: z.array(z.string()).describe('Why deliveries wait; what of the filter never matches'),
 })
-
 export type SubscriptionAnswer = z.infer<typeof subscriptionAnswerSchema>
 
 /** The answer of a creation. */
@@ -81,7 +80,6 @@ export const operatorSubscriptionSchema = z.object({
   ...chosenFields,
   ...stateFields,
 })
-
 export type OperatorSubscription = z.infer<typeof operatorSubscriptionSchema>
 
 export const operatorSubscriptionsSchema = z.object({
@@ -121,7 +119,6 @@ const attemptSchema = z.object({
   detail: textOrNull.describe('First bytes of the answer, or what went wrong'),
   next_at: instantOrNull.describe('When it is tried again'),
 })
-
 export type AttemptAnswer = z.infer<typeof attemptSchema>
 
 export const attemptsAnswerSchema = z.object({

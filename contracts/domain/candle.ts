@@ -1,20 +1,11 @@
 import { z } from 'zod'
 
-/** One closed bar. Times are Unix milliseconds, prices in the quote currency, volume in coins. */
-export interface Candle {
-  readonly openTime: number
-  readonly open: number
-  readonly high: number
-  readonly low: number
-  readonly close: number
-  readonly volume: number
-}
-
 /** Values beyond these bounds are damage. They would stay in the averages of their series for good. */
 const [PRICE_MIN, PRICE_MAX, VOLUME_MAX] = [1e-15, 1e15, 1e21]
 
 const price = z.number().min(PRICE_MIN).max(PRICE_MAX)
 
+/** One closed bar. Times are Unix milliseconds, prices in the quote currency, volume in coins. */
 export const candleSchema = z
   .object({
     openTime: z.int().nonnegative(),
@@ -24,7 +15,10 @@ export const candleSchema = z
     close: price,
     volume: z.number().nonnegative().max(VOLUME_MAX),
   })
-  .refine((bar) => candleFault(bar) === undefined, 'low or high is within open and close')
+  .refine(({ low, open, close }) => low <= Math.min(open, close), 'low is above open or close')
+  .refine(({ high, open, close }) => high >= Math.max(open, close), 'high is below open or close')
+
+export type Candle = Readonly<z.infer<typeof candleSchema>>
 
 /**
  * Why a bar cannot be a bar, or undefined when it can. Plain comparisons instead of the schema, because
@@ -66,17 +60,12 @@ export function cellFault(open: number, high: number, low: number, close: number
  * One funding settlement. `rate` is the fraction longs pay shorts for one interval, never normalised:
  * intervals differ by venue and by contract (1 h, 4 h, 8 h), so the interval travels with the rate.
  */
-export interface FundingRate {
-  readonly time: number
-  readonly rate: number
-  readonly intervalHours: number
-}
-
 export const fundingRateSchema = z.object({
   time: z.int().nonnegative(),
   rate: z.number().gte(-1).lte(1),
   intervalHours: z.number().positive().lte(48),
 })
+export type FundingRate = Readonly<z.infer<typeof fundingRateSchema>>
 
 const HOURS_PER_YEAR = 8_760
 

@@ -52,6 +52,5 @@ export const appRowSchema = z.object({
 })
 export type AppRow = z.infer<typeof appRowSchema>
 
-/** The answer of `GET /api/apps`. */
 export const appsAnswerSchema = z.object({ apps: z.array(appRowSchema) })
 export type AppsAnswer = z.infer<typeof appsAnswerSchema>

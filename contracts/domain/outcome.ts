@@ -48,7 +48,6 @@ export const outcomeSchema = seriesSchema.extend({
   /** Bars without a verdict in front of its verdict, as `barsMissed` counts them. */
   barsMissed: z.int().nonnegative(),
 })
-
 export type Outcome = z.infer<typeof outcomeSchema>
 
 /** Fields of an outcome that `callReturn` reads. */

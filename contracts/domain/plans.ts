@@ -4,21 +4,15 @@ export const TIERS = ['free', 'starter', 'pro'] as const
 export type Tier = (typeof TIERS)[number]
 export const tierSchema = z.enum(TIERS)
 
-/** The limits of a tier. */
-export interface PlanLimits {
-  /** Tool calls in one window: a calendar month on free, 30 days from the day it began on a paid plan. */
-  readonly callsPerWindow: number
-  /** Tool calls in one UTC day; null where only the window counts. */
-  readonly callsPerDay: number | null
-  /** POSTs of webhooks, as a multiple of those of a free account (`LIMITS.webhookPostsPerMinute`, `…PerDay`). */
-  readonly webhookPosts: number
-}
-
-export const PLAN_LIMITS: Readonly<Record<Tier, PlanLimits>> = {
+/**
+ * Tool calls in one window (a calendar month on free, 30 days on a paid plan) and in one UTC day, and POSTs of webhooks as a
+ * multiple of those of a free account.
+ */
+export const PLAN_LIMITS = {
   free: { callsPerWindow: 200, callsPerDay: 100, webhookPosts: 1 },
   starter: { callsPerWindow: 10_000, callsPerDay: null, webhookPosts: 10 },
   pro: { callsPerWindow: 100_000, callsPerDay: null, webhookPosts: 30 },
-}
+} as const satisfies Record<Tier, object>
 
 /** Days that a paid plan lasts. */
 export const PLAN_DAYS = 30
@@ -31,5 +25,4 @@ export const quotaWindowSchema = z.object({
   from: z.int().nonnegative(),
   to: z.int().nonnegative(),
 })
-
 export type QuotaWindow = z.infer<typeof quotaWindowSchema>

@@ -20,7 +20,6 @@ export const EXCHANGES = [
   'WHITEBIT',
   'XT',
 ] as const
-
 export type Exchange = (typeof EXCHANGES)[number]
 
 export const exchangeSchema = z.enum(EXCHANGES).describe('Exchange code')
@@ -36,22 +35,15 @@ export const coinSchema = z
 
 export type Coin = string
 
-/** The market of a price history, before a timeframe is chosen. */
-export interface Market {
-  readonly exchange: Exchange
-  readonly coin: Coin
-}
-
-/** One (exchange, coin, timeframe). */
-export interface Series extends Market {
-  readonly timeframe: Timeframe
-}
-
 export const seriesSchema = z.object({
   exchange: exchangeSchema,
   coin: coinSchema,
   timeframe: timeframeSchema,
 })
+/** One (exchange, coin, timeframe). */
+export type Series = Readonly<z.infer<typeof seriesSchema>>
+/** The market of a price history, before a timeframe is chosen. */
+export type Market = Pick<Series, 'exchange' | 'coin'>
 
 /** @example seriesName({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' }) === 'BINANCE.BTC.1h' */
 export const seriesName = (series: Series): string => `${series.exchange}.${series.coin}.${series.timeframe}`
@@ -67,12 +59,6 @@ export function parseSeriesName(name: string): Series | undefined {
   const match = SERIES_NAME.exec(name)
   if (match === null) return undefined
   return { exchange: match[1] as Exchange, coin: match[2] as Coin, timeframe: match[3] as Timeframe }
-}
-
-/** The asset of a contract, and how many of it one unit of its price buys. */
-export interface AssetShare {
-  readonly asset: Coin
-  readonly multiple: number
 }
 
 /** Written before or after the name, as `1000PEPE` and `SHIB1000`. */
@@ -105,12 +91,12 @@ const RENAMED: ReadonlyMap<Coin, Coin> = new Map([
  *
  * @example assetOf('1000PEPE') // { asset: 'PEPE', multiple: 1_000 }, and so of KPEPE
  */
-export function assetOf(coin: Coin): AssetShare {
+export function assetOf(coin: Coin) {
   const { asset, multiple } = shareOf(coin)
   return { asset: RENAMED.get(asset) ?? asset, multiple }
 }
 
-function shareOf(coin: Coin): AssetShare {
+function shareOf(coin: Coin): { readonly asset: Coin; readonly multiple: number } {
   if (THOUSANDS.has(coin)) return { asset: coin.slice(1), multiple: 1_000 }
   if (MILLION.test(coin)) return { asset: coin.replace(MILLION, ''), multiple: 1_000_000 }
   const count = COUNTED.exec(coin)?.[0]
@@ -127,7 +113,6 @@ export const universeEntrySchema = z.object({
   /** Price change over the last 24 hours, as a fraction of the price then; null where it is not known. */
   change24h: z.number().min(-1).nullable(),
 })
-
 export type UniverseEntry = z.infer<typeof universeEntrySchema>
 
 /** The coins of a venue at an instant, by 24-hour quote volume, largest first. */
@@ -137,19 +122,13 @@ export const universeSchema = z.object({
   rankedAt: z.int().nonnegative(),
   coins: z.array(universeEntrySchema).max(LIMITS.universeCoins),
 })
-
 export type Universe = z.infer<typeof universeSchema>
 
 /** By 24-hour quote volume, largest first; equal ones by name, so that a ranking is the same every time. */
 export const byQuoteVolume = (a: UniverseEntry, b: UniverseEntry): number =>
   b.quoteVolume24h - a.quoteVolume24h || (a.coin < b.coin ? -1 : a.coin > b.coin ? 1 : 0)
 
-/**
- * Ranks the coins of a venue and keeps the largest.
- *
- * @param rankedAt market time, Unix milliseconds
- * @example rankUniverse('SIM', now, entries).coins[0] // the coin with the largest turnover
- */
+/** Ranks the coins of a venue and keeps the largest. @param rankedAt market time, Unix milliseconds */
 export const rankUniverse = (
   exchange: Exchange,
   rankedAt: number,

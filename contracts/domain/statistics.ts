@@ -1,10 +1,3 @@
-/** A share with the ends of its 95 % interval. */
-export interface ShareInterval {
-  readonly value: number
-  readonly low: number
-  readonly high: number
-}
-
 /** Half-width of a 95 % interval, in standard errors. */
 const NORMAL_95 = 1.959_964
 
@@ -14,7 +7,7 @@ const NORMAL_95 = 1.959_964
  * @returns undefined without trials
  * @example wilsonInterval(50, 100) // { value: 0.5, low: 0.404, high: 0.596 }
  */
-export function wilsonInterval(successes: number, trials: number): ShareInterval | undefined {
+export function wilsonInterval(successes: number, trials: number) {
   if (trials === 0) return undefined
   const share = successes / trials
   const square = NORMAL_95 ** 2
@@ -23,8 +16,6 @@ export function wilsonInterval(successes: number, trials: number): ShareInterval
   const scale = 1 + square / trials
   return { value: share, low: (centre - margin) / scale, high: (centre + margin) / scale }
 }
-
-/** Half-width of a 95 % interval, in standard errors. */
 
 /** With fewer independent blocks their spread says nothing. */
 export const FEWEST_BLOCKS = 5

@@ -45,7 +45,6 @@ export const subscriptionFilterSchema = z.object({
     })
     .nullable(),
 })
-
 export type SubscriptionFilter = z.infer<typeof subscriptionFilterSchema>
 
 /** How deliveries are sent, as their owner chose. */
@@ -55,7 +54,6 @@ export const sendingSchema = z.object({
   /** One after the other: the next once the one before was taken or given up. */
   inOrder: z.boolean(),
 })
-
 export type Sending = z.infer<typeof sendingSchema>
 
 /** Without a choice of its owner. */

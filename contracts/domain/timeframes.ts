@@ -5,7 +5,6 @@ import { z } from 'zod'
  * down to a multiple of the timeframe since the Unix epoch.
  */
 export const TIMEFRAMES = ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '4h', '8h', '12h', '1d'] as const
-
 export type Timeframe = (typeof TIMEFRAMES)[number]
 
 export const timeframeSchema = z

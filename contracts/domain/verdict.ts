@@ -8,14 +8,12 @@ import { type Timeframe, timeframeMs } from './timeframes.ts'
  * The volatility percentile does forecast volatility.
  */
 export const REGIMES = ['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] as const
-
 export type Regime = (typeof REGIMES)[number]
 
 export const regimeSchema = z.enum(REGIMES).describe('Market regime: a description, not a forecast')
 
 /** Which way a trend points, by the sign of it from −1 on. */
 export const REGIME_DIRECTIONS = ['DOWN', 'NONE', 'UP'] as const
-
 export type RegimeDirection = (typeof REGIME_DIRECTIONS)[number]
 
 export const CALLS = ['BUY', 'SELL', 'HOLD'] as const
@@ -47,7 +45,6 @@ export const factorSchema = z.object({
   /** A missing input contributes 0 and says so; it is never "normal". */
   status: z.enum(['measured', 'unavailable']),
 })
-
 export type Factor = z.infer<typeof factorSchema>
 
 /**
@@ -65,7 +62,6 @@ export const forecastSchema = z.object({
   p75: z.number(),
   p90: z.number(),
 })
-
 export type Forecast = z.infer<typeof forecastSchema>
 
 /** Fields of a forecast that callers see; null where there is none. */
@@ -129,7 +125,6 @@ export const verdictSchema = seriesSchema.extend({
   /** Whether it was late, as {@link isLate} says, in market time when it was recorded: it counts for nothing. */
   recordedLate: z.boolean(),
 })
-
 export type Verdict = z.infer<typeof verdictSchema>
 
 /** Until when a verdict is in time, Unix milliseconds: the close of the first bar of its race. */

@@ -97,7 +97,7 @@ export const CALLER_ERRORS = {
     exitCode: 5,
     message: 'Whether this was carried out is not known yet; it may have happened or not.',
     nextStep:
-      'Send the very same request again, with the same Idempotency-Key or payment where it has one: then it happens once. Where it has none, look first whether it happened.',
+      'Send the same request again with the same Idempotency-Key or payment; without one, look first.',
   },
   store_unavailable: {
     status: 503,
@@ -155,8 +155,7 @@ export const CALLER_ERRORS = {
   key_unknown: {
     status: 401,
     message: 'This API key does not exist or was revoked.',
-    nextStep:
-      'Check the key, or sign in for a new one; without a key the free allowance of your address applies.',
+    nextStep: 'Check the key, or sign in for a new one; without a key your address has a free allowance.',
   },
   key_unverifiable: {
     status: 503,
@@ -186,8 +185,7 @@ export const CALLER_ERRORS = {
   payment_required: {
     status: 402,
     message: 'This is paid for per call.',
-    nextStep:
-      'Sign one of the offers in `accepts` (or in the PAYMENT-REQUIRED header) and send the request again with it; docs/paying.md shows how.',
+    nextStep: 'Sign one of the offers in `accepts` and send the request again with it (docs/paying.md).',
   },
   payment_refused: {
     status: 402,
@@ -206,10 +204,8 @@ export const CALLER_ERRORS = {
   },
   payment_unproven: {
     status: 403,
-    message:
-      'Everybody can read the signature of this payment on the chain by now, so it opens no answer by itself.',
-    nextStep:
-      'Send the same request with the same payment and `Payment-Secret: …`, the `_service.payment.secret` of its first answer (docs/paying.md).',
+    message: 'The signature of this payment is public on the chain, so it opens no answer by itself.',
+    nextStep: 'Send it again with `Payment-Secret`, the `_service.payment.secret` of the first answer.',
   },
   payment_pending: {
     status: 503,
@@ -221,8 +217,7 @@ export const CALLER_ERRORS = {
     // A node or a facilitator says why, and is nobody's business.
     isInner: true,
     message: 'Payments cannot be taken at the moment.',
-    nextStep:
-      'Send the same request with the same payment again later, which is charged once; or use an API key.',
+    nextStep: 'Send the same request with the same payment again later, or use an API key.',
   },
   plan_conflict: {
     status: 409,
@@ -243,8 +238,7 @@ export const CALLER_ERRORS = {
   INVALID_QUERY: {
     status: 400,
     message: 'The search cannot be read.',
-    nextStep:
-      'Send `{"query": "…", "limit": 10}`: a text with at least one word in it, and a limit from 1 to 50.',
+    nextStep: 'Send `{"query": "…", "limit": 10}`: at least one word, and a limit from 1 to 50.',
   },
   QUERY_TOO_SHORT: {
     status: 400,
@@ -279,8 +273,7 @@ export const CALLER_ERRORS = {
   CHAT_QUOTA_EXHAUSTED: {
     status: 429,
     message: 'No chats are left in this window.',
-    nextStep:
-      'Wait until `details.resets_at`, choose a larger plan, or use the search, which has no such limit.',
+    nextStep: 'Wait until `details.resets_at`, choose a larger plan, or use the search.',
   },
   INTERNAL_ERROR: {
     status: 500,

@@ -62,7 +62,7 @@ export const OPERATOR_ERRORS = {
     exitCode: 15,
     message: 'The event store does not let this service in.',
     nextStep:
-      'Correct EVENTSTORE_URL: user and password (percent-encoded), tlsCaFile, the name of the host; the user needs the rights that docs/running.md lists.',
+      'Correct user, password, tlsCaFile and host in EVENTSTORE_URL; docs/running.md lists the rights.',
   },
   store_full: {
     status: 503,
@@ -106,15 +106,13 @@ export const OPERATOR_ERRORS = {
     status: 503,
     exitCode: 19,
     message: 'A part of the backup is missing, or is not what was written.',
-    nextStep:
-      'Restore from another backup, or up to the position that the message names; take a new backup to a new address.',
+    nextStep: 'Restore another backup, or up to the position in the message; back up to a new address.',
   },
   backup_unreachable: {
     status: 503,
     exitCode: 20,
     message: 'The place of the backup cannot be read or written.',
-    nextStep:
-      'Check the address, the region, the endpoint and the credentials (docs/backup.md), then run the same command again: it goes on where it was.',
+    nextStep: 'Check the address and the credentials (docs/backup.md), then run the same command again.',
   },
   dependency_unavailable: {
     status: 503,
@@ -145,8 +143,7 @@ export const OPERATOR_ERRORS = {
     status: 503,
     exitCode: 3,
     message: 'There is no market data where it was looked for.',
-    nextStep:
-      'Point MARKET_DATA (or --data) at a folder with candle files; docs/market-data.md shows the format.',
+    nextStep: 'Point MARKET_DATA (or --data) at a folder with candle files (docs/market-data.md).',
   },
   market_data_damaged: {
     status: 503,
@@ -164,8 +161,7 @@ export const OPERATOR_ERRORS = {
     status: 400,
     exitCode: 17,
     message: 'The proof does not hold.',
-    nextStep:
-      'Do not rely on it. Fetch it anew, and compare the vkey with the one that the operator published.',
+    nextStep: 'Do not rely on it. Fetch it anew, and compare the vkey with the published one.',
   },
   audit_failed: {
     status: 409,

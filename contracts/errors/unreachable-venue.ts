@@ -6,7 +6,6 @@ export const unreachableVenueSchema = z.object({
   since: z.string().describe('ISO 8601'),
   reason: z.string().describe('The kind of error, such as `no such host`'),
 })
-
 export type UnreachableVenue = z.infer<typeof unreachableVenueSchema>
 
 /** @example unreachableText({ … }) === 'OKX cannot be reached since 2026-03-03 12:00 UTC (no such host). It is tried again.' */

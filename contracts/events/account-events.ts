@@ -8,16 +8,14 @@ const stream = 'account-{account}'
 export const SubjectKeyCreated = defineEvent({
   type: 'SubjectKeyCreated',
   stream: 'subject-{account}.{generation}',
-  summary:
-    'The key under which what is personal of an account is sealed, itself wrapped under the master key. The one kind of stream that can be erased: that is how a person is forgotten.',
+  summary: "The wrapped key that seals an account's personal data; erasing its stream forgets the person.",
   data: z.object({ accountId, generation: z.int().nonnegative(), wrappedKey: z.string().min(1).max(512) }),
 })
 
 export const AccountOpened = defineEvent({
   type: 'AccountOpened',
   stream,
-  summary:
-    'The owner of an e-mail address has an account: they gave a code that was sent there, or the operator opened it, also without an address. The address is sealed. After an AccountErased it is another account of the same id.',
+  summary: 'An account was opened by a sign-in code or by the operator. The address is sealed.',
   data: z.object({
     accountId,
     /** How many times the account was erased before; names the stream of its key. */
@@ -29,8 +27,7 @@ export const AccountOpened = defineEvent({
 export const OwnerMailed = defineEvent({
   type: 'OwnerMailed',
   stream,
-  summary:
-    'A notice is mailed to the owner; it stands before the mail, so that an hour sends no more than it may.',
+  summary: 'A notice to the owner, recorded before its mail is sent, so that the hourly limit holds.',
   data: z.object({ accountId }),
 })
 
@@ -60,8 +57,7 @@ export type KeyLabel = z.infer<typeof keyLabelSchema>
 export const KeyIssued = defineEvent({
   type: 'KeyIssued',
   stream,
-  summary:
-    'An API key was issued. It was shown once; its SHA-256 and its first characters are kept. Its label is sealed under the key of the account.',
+  summary: 'An API key was issued; only its SHA-256 and first characters are stored. Its label is sealed.',
   data: z.object({
     accountId,
     keyId: z.uuid(),
@@ -81,8 +77,7 @@ export const KeyRevoked = defineEvent({
 export const SessionsEnded = defineEvent({
   type: 'SessionsEnded',
   stream,
-  summary:
-    'Sessions of browsers that began before an instant no longer apply: the owner signed out everywhere, or the operator ended what was older. A session ends by itself seven days after the sign-in; its claims are sealed in a cookie and stand in no event.',
+  summary: 'Browser sessions that began before an instant were ended, by the owner or by the operator.',
   data: z.object({ accountId, before: timeMs, reason: z.string().min(1).max(200) }),
 })
 
@@ -103,8 +98,7 @@ export const PlanStarted = defineEvent({
 export const PlanEnded = defineEvent({
   type: 'PlanEnded',
   stream,
-  summary:
-    'The plans of a tier were ended before their time, or replaced by another, those that had not begun included.',
+  summary: 'The plans of a tier were ended early or replaced, including those that had not begun.',
   data: z.object({ accountId, tier: tierSchema, reason: z.string().min(1).max(200) }),
 })
 

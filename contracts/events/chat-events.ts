@@ -8,8 +8,7 @@ import { CHANNELS, payerIdSchema } from './quota-events.ts'
 export const ChatAnswered = defineEvent({
   type: 'ChatAnswered',
   stream: 'chat-{account}.{window}',
-  summary:
-    'A question was answered from the documentation and counted, in one: the event holds the answer, so neither can be without the other.',
+  summary: 'A question was answered and counted in one event, which holds the answer.',
   data: z.object({
     payerId: payerIdSchema,
     window: quotaWindowSchema,

@@ -60,7 +60,6 @@ export const deliveryAttemptSchema = z.object({
   /** Until when the endpoint asked to be left alone; null where it did not. */
   notBefore: timeMs.nullable(),
 })
-
 export type DeliveryAttempt = z.infer<typeof deliveryAttemptSchema>
 
 /** A delivery that was tried and is to be tried again. */
@@ -71,7 +70,6 @@ export const openDeliverySchema = z.object({
   lastAt: timeMs,
   nextAt: timeMs,
 })
-
 export type OpenDelivery = z.infer<typeof openDeliverySchema>
 
 const postsSchema = z.object({ from: timeMs, count: z.int().nonnegative() })
@@ -106,7 +104,6 @@ export const deliveryStateSchema = z.object({
     skipped: z.int().nonnegative(),
   }),
 })
-
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
 
 const subscriptionId = z.uuid()
@@ -116,16 +113,14 @@ const token = z.int().nonnegative()
 export const CursorTaken = defineEvent({
   type: 'CursorTaken',
   stream,
-  summary:
-    'A process took over the deliveries of a subscription. What a former holder appends after this is refused, since it names a revision that has passed.',
+  summary: "A process took over the deliveries of a subscription; the former holder's appends now fail.",
   data: z.object({ subscriptionId, token, holder: z.string().min(1).max(128), state: deliveryStateSchema }),
 })
 
 export const DeliveriesAttempted = defineEvent({
   type: 'DeliveriesAttempted',
   stream,
-  summary:
-    'What came of attempts to deliver, several in one event, and where the cursor stands after them. Bodies are made again from the events.',
+  summary: 'Results of several delivery attempts, and the cursor after them.',
   data: z.object({
     subscriptionId,
     token,
@@ -137,7 +132,6 @@ export const DeliveriesAttempted = defineEvent({
 export const CursorMoved = defineEvent({
   type: 'CursorMoved',
   stream,
-  summary:
-    'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor, or had what was given up tried again.',
+  summary: 'A snapshot of the cursor and all open retries: earlier events need not be read.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
 })

@@ -36,8 +36,7 @@ export const LOG_RELEASE = '0.3'
 export const LogBegun = defineEvent({
   type: 'LogBegun',
   stream: 'store-identity',
-  summary:
-    'The first event of a log: the release whose events it holds, the kind of market, and a fingerprint of its secret. Opening it for another is refused.',
+  summary: 'The first event of a log: its release, market and secret fingerprint; others cannot open it.',
   data: z.object({
     release: z.string().max(16),
     market: z.enum(MARKET_KINDS),
@@ -51,24 +50,21 @@ export const LogBegun = defineEvent({
 export const MarketClockAnchored = defineEvent({
   type: 'MarketClockAnchored',
   stream: 'store-market-clock',
-  summary:
-    'A simulated market began to run at another speed: from this instant, market time = marketTime + (wall time − wallTime) × speed.',
+  summary: 'A simulated market changed speed: market time = marketTime + (wall time − wallTime) × speed.',
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
 export const MarketClockRun = defineEvent({
   type: 'MarketClockRun',
   stream: 'store-market-runs',
-  summary:
-    'The clock of a simulated market began to be run through a stretch of market time, as fast as its verdicts could be computed. They are recorded bar by bar in the order of that time, within seconds, and later than their bars say.',
+  summary: 'A simulated market computed a stretch of its past, bar by bar, as fast as it could.',
   data: z.object({ from: timeMs, to: timeMs }),
 })
 
 export const LogEndLost = defineEvent({
   type: 'LogEndLost',
   stream: 'store-losses',
-  summary:
-    'The log had lost its newest events, and the operator went on without them: positions after `endsAt` were given again. It is the first event after what was left.',
+  summary: 'The operator accepted the loss of the newest events: positions after `endsAt` are reused.',
   data: z.object({
     /** The newest position that was left. */
     endsAt: z.int().positive(),
@@ -82,16 +78,14 @@ export const LogEndLost = defineEvent({
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
   stream: 'verdict-{exchange}.{coin}.{timeframe}',
-  summary:
-    'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar. Where its regime differs from that of `previous`, the regime has shifted.',
+  summary: 'The verdict of a series at a closed bar, HOLD included, once per bar, with the one before it.',
   data: verdictSchema,
 })
 
 export const OutcomeLabelled = defineEvent({
   type: 'OutcomeLabelled',
   stream: 'outcome-{exchange}.{coin}.{timeframe}',
-  summary:
-    'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
+  summary: 'The outcome of a verdict, HOLD included, recorded once its window has closed.',
   data: outcomeSchema,
 })
 

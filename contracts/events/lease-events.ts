@@ -20,7 +20,6 @@ export const leaseHolderSchema = z.object({
   ttlMs: z.int().positive().nullable(),
   shards: z.array(z.object({ shard, token })).max(LIMITS.leaseShards),
 })
-
 export type LeaseHolder = z.infer<typeof leaseHolderSchema>
 
 const leaseTable = z.object({
@@ -34,8 +33,7 @@ const leaseTable = z.object({
 export const LeaseTaken = defineEvent({
   type: 'LeaseTaken',
   stream,
-  summary:
-    'A process said that it is there, and what it has of the shared work now: it took shards that nobody has, or gave some back that it had too many of.',
+  summary: 'A process renewed its lease and reports its shards: it took free ones or released surplus ones.',
   data: leaseTable,
 })
 

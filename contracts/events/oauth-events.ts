@@ -9,8 +9,7 @@ const stream = 'account-{account}'
 export const AppAuthorized = defineEvent({
   type: 'AppAuthorized',
   stream,
-  summary:
-    'The owner of an account let a program act for it, and a code was made that the program exchanges. Of the code, the client and its redirect address keyed or plain hashes are kept; what the program is called is sealed.',
+  summary: 'The owner authorized an OAuth client; of the code and the client only hashes are stored.',
   data: z.object({
     accountId,
     grantId: z.uuid(),
@@ -29,15 +28,13 @@ export const AppAuthorized = defineEvent({
 export const AppTokenIssued = defineEvent({
   type: 'AppTokenIssued',
   stream,
-  summary:
-    'A program was given an access token and a refresh token, for its code or for the refresh token before. The hash of the refresh token is kept; the one before it is used up.',
+  summary: 'An OAuth client received an access token and a refresh token, of which the hash is stored.',
   data: z.object({ accountId, grantId: z.uuid(), refreshHash: hash, expiresAt: timeMs }),
 })
 
 export const AppEnded = defineEvent({
   type: 'AppEnded',
   stream,
-  summary:
-    'A program may not act for the account any more: its owner ended it, it gave its token back, or a code or a refresh token of it was used twice.',
+  summary: 'An OAuth client lost its access: by the owner, by revocation, or because a token was reused.',
   data: z.object({ accountId, grantId: z.uuid(), reason }),
 })

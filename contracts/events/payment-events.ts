@@ -31,8 +31,7 @@ export type UncollectableReason = (typeof UNCOLLECTABLE_REASONS)[number]
 export const PaymentClaimed = defineEvent({
   type: 'PaymentClaimed',
   stream,
-  summary:
-    'One authorization was bound to one request and its answer; the first event of a payment. Served first, the answer leaves as soon as this is durable; settled first, once the money is there.',
+  summary: 'A payment authorization was bound to one request and its answer: the first event of a payment.',
   data: z.object({
     paymentId,
     rail: z.enum(RAILS),
@@ -88,8 +87,7 @@ export const SettlementFailed = defineEvent({
 export const SettlementUnknown = defineEvent({
   type: 'SettlementUnknown',
   stream,
-  summary:
-    'What became of an attempt to settle cannot be told at the moment. It is looked up, never assumed.',
+  summary: 'The outcome of a settlement attempt is unknown for now; it is looked up, never assumed.',
   data: z.object({ paymentId, attempt, reason }),
 })
 
@@ -126,8 +124,7 @@ export const SettlementReorged = defineEvent({
 export const PaymentUncollectable = defineEvent({
   type: 'PaymentUncollectable',
   stream,
-  summary:
-    'The authorization can never become money. Where its answer was served first, its payer has a debt.',
+  summary: 'The authorization can never be settled. If its answer was served first, the payer has a debt.',
   data: z.object({ paymentId, reason: z.enum(UNCOLLECTABLE_REASONS), detail: z.string().max(200) }),
 })
 

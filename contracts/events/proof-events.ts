@@ -12,22 +12,19 @@ export const modelFileSchema = z.object({
   sha256: sha256Schema,
   bytes: z.int().positive(),
 })
-
 export type ModelFile = z.infer<typeof modelFileSchema>
 
 export const ModelAnnounced = defineEvent({
   type: 'ModelAnnounced',
   stream: 'model-{version}',
-  summary:
-    'A model file, by its hash, before the first verdict that is computed with it; again where the file of a version has changed.',
+  summary: 'The hash of a model file, recorded before its first verdict and again whenever the file changes.',
   data: modelFileSchema.extend({ role: z.literal('serving') }),
 })
 
 export const MonitoringChanged = defineEvent({
   type: 'MonitoringChanged',
   stream: 'monitored-{exchange}',
-  summary:
-    'The series of an exchange that are followed from now on, all of them: each closed bar of them has a verdict, or an entry that says why not.',
+  summary: 'All series of an exchange that are followed from now on: each of their bars has a verdict.',
   data: z.object({
     exchange: exchangeSchema,
     /** Market time, Unix milliseconds. */
@@ -50,14 +47,12 @@ export const treeHeadSchema = z.object({
   /** Base64. */
   root: z.string().length(44),
 })
-
 export type NamedTreeHead = z.infer<typeof treeHeadSchema>
 
 export const LogKeysPublished = defineEvent({
   type: 'LogKeysPublished',
   stream: 'log-keys',
-  summary:
-    'The keys that sign checkpoints of the transparency log from now on, all of them, and the origin that they sign for. A new origin says which checkpoint of the old one it does not continue, and why.',
+  summary: 'The origin and all keys that sign checkpoints from now on, and the checkpoint that they leave.',
   data: z.object({
     origin: z.string().min(1).max(200),
     vkeys: z.array(vkeySchema).min(1).max(LIMITS.logKeys),
@@ -82,8 +77,7 @@ export const CheckpointSigned = defineEvent({
 export const DaySealed = defineEvent({
   type: 'DaySealed',
   stream: 'sealed-{exchange}',
-  summary:
-    'The verdicts of an exchange for one UTC day, by the close of their bars, with their outcomes, as files that never change: the hash of their manifest.',
+  summary: "The manifest hash of the immutable files that hold an exchange's verdicts of one UTC day.",
   data: z.object({
     exchange: exchangeSchema,
     day: z.iso.date(),

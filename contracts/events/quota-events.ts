@@ -13,8 +13,7 @@ export type Channel = (typeof CHANNELS)[number]
 export const QuotaDebited = defineEvent({
   type: 'QuotaDebited',
   stream,
-  summary:
-    'A tool call was answered and counted, in one: the event holds the answer, so neither can be without the other.',
+  summary: 'A tool call was answered and counted in one event, which holds the answer.',
   data: z.object({
     payerId: payerIdSchema,
     window: quotaWindowSchema,

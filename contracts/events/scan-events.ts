@@ -26,8 +26,7 @@ export const digestRowSchema = z.object({
 export const ScanCompleted = defineEvent({
   type: 'ScanCompleted',
   stream: 'scan-{exchange}.{timeframe}',
-  summary:
-    'The ranked calls of an exchange and timeframe for one period of a digest. Recorded once per period, while somebody is subscribed to it; each subscriber is sent as many of its rows as asked for.',
+  summary: 'The ranked calls of an exchange and timeframe for one digest period, recorded once per period.',
   data: z.object({
     scanId: z.uuid(),
     exchange: exchangeSchema,

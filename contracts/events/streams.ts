@@ -11,14 +11,12 @@ export const isErasable = (stream: string): boolean => stream.startsWith(SUBJECT
 export const STORE_IDENTITY_STREAM = 'store-identity'
 /** Losses of the log's end that its operator accepted. */
 export const STORE_LOSSES_STREAM = 'store-losses'
-/** Restores of backups on trial. */
 export const MARKET_CLOCK_STREAM = 'store-market-clock'
 /** Stretches of market time that a simulated market was run through. */
 export const MARKET_RUNS_STREAM = 'store-market-runs'
 
 const VERDICT_PREFIX = 'verdict-'
 
-/** @example verdictStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'verdict-SIM.BTC.1m' */
 export const verdictStream = (series: Series): string => `${VERDICT_PREFIX}${seriesName(series)}`
 
 /** Inverse of {@link verdictStream}. */
@@ -29,45 +27,26 @@ export const parseVerdictStream = (stream: string): Series | undefined =>
 export const seriesOfVerdictStream = (stream: string): string | undefined =>
   stream.startsWith(VERDICT_PREFIX) ? stream.slice(VERDICT_PREFIX.length) : undefined
 
-/** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
-
-/** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
-
-/** @example modelStream('barrier-4') === 'model-barrier-4' */
 export const modelStream = (version: string): string => `model-${version}`
-
-/** @example monitoredStream('HL') === 'monitored-HL' */
 export const monitoredStream = (exchange: Exchange): string => `monitored-${exchange}`
 
-/** The keys of the transparency log. */
 export const LOG_KEYS_STREAM = 'log-keys'
-/** Its checkpoints. */
 export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
 
-/** @example sealedStream('HL') === 'sealed-HL' */
 export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
-
-/** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`
 
 /**
- * Holds the key of what is personal of one account, and nothing else. It ends when the account is erased; one
- * that is opened again has another.
+ * Holds the key of what is personal of one account, and nothing else. It ends when the account is erased.
  *
  * @param generation how many times the account was erased before
- * @example subjectStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', 0)
  */
 export const subjectStream = (accountId: string, generation: number): string =>
   `${SUBJECT_PREFIX}${accountId}.${generation}`
 
-/**
- * Holds the key of a subject again, sealed under another key: its former stream is erased then.
- *
- * @param sealedUnder names that key, in hex
- * @example resealedSubjectStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', 0, '5ef2cd0b')
- */
+/** Holds the key of a subject again, sealed under another key: its former stream is erased then. @param sealedUnder in hex */
 export const resealedSubjectStream = (accountId: string, generation: number, sealedUnder: string): string =>
   `${subjectStream(accountId, generation)}.${sealedUnder}`
 
@@ -81,7 +60,6 @@ export function firstStreamOf(stream: string): string {
 /** Stands in a log that is being copied into, until the copy is whole; no process begins on such a log. */
 export const UNFINISHED_COPY_STREAM = `${SUBJECT_PREFIX}unfinished-copy`
 
-/** @example quotaStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
 export const quotaStream = (payerId: string, windowId: string): string => `quota-${payerId}.${windowId}`
 
 /** Parts of a payment that name it on its chain, in lower case. */
@@ -97,20 +75,12 @@ export interface AuthorizationName {
 export const paymentStream = ({ chainId, contract, payer, nonce }: AuthorizationName): string =>
   `payment-${chainId}.${contract}.${payer}.${nonce}`
 
-/** @param subscriptionId a UUID */
 export const subscriptionStream = (subscriptionId: string): string => `subscription-${subscriptionId}`
-
-/** Deliveries of a subscription, and its cursor. */
 export const deliveryStream = (subscriptionId: string): string => `delivery-${subscriptionId}`
-
-/** Leases of a group of work that several processes share. @example leaseStream('dispatcher') */
 export const leaseStream = (group: string): string => `lease-${group}`
-
-/** Digests of one exchange and timeframe. @example scanStream('HL', '1h') === 'scan-HL.1h' */
 export const scanStream = (exchange: Exchange, timeframe: Timeframe): string =>
   `scan-${exchange}.${timeframe}`
 
-/** @example chatStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
 export const chatStream = (payerId: string, windowId: string): string => `chat-${payerId}.${windowId}`
 
 /** Starts with a lower-case letter, so that no name is taken for one of EventStoreDB's `$` streams. */

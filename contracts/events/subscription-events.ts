@@ -10,8 +10,7 @@ const stream = 'subscription-{subscription}'
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',
   stream,
-  summary:
-    'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
+  summary: 'An account subscribed an address to signals after a position. Address and secret are sealed.',
   data: z.object({
     subscriptionId,
     accountId,
@@ -28,8 +27,7 @@ export const SubscriptionCreated = defineEvent({
 export const EndpointChanged = defineEvent({
   type: 'EndpointChanged',
   stream,
-  summary:
-    'The owner gave another address, or chose otherwise how deliveries are sent: what is sent from here on goes there, what waits for another try included.',
+  summary: 'The owner changed the address or the sending options; this applies to waiting retries as well.',
   data: z.object({ subscriptionId, sealedUrl: sealed, sending: sendingSchema }),
 })
 
@@ -62,8 +60,7 @@ export const SubscriptionPaused = defineEvent({
 export const SubscriptionResumed = defineEvent({
   type: 'SubscriptionResumed',
   stream,
-  summary:
-    'Sending goes on, also of a disabled subscription: where the cursor stands, or after another position (`now`, `since`), leaving out or repeating what lies between.',
+  summary: 'Sending resumes, from the cursor or after another position, also for a disabled subscription.',
   data: z.object({
     subscriptionId,
     from: z.enum(['cursor', 'now', 'since']),
@@ -74,16 +71,14 @@ export const SubscriptionResumed = defineEvent({
 export const SubscriptionDisabled = defineEvent({
   type: 'SubscriptionDisabled',
   stream,
-  summary:
-    'Nothing is sent any more: the endpoint failed for so long, or said that it is gone; or the operator stopped it, and only the operator can allow it again.',
+  summary: 'Sending ended: the endpoint kept failing or is gone, or the operator stopped the subscription.',
   data: z.object({ subscriptionId, reason, by: z.enum(['endpoint', 'operator']) }),
 })
 
 export const SubscriptionAllowed = defineEvent({
   type: 'SubscriptionAllowed',
   stream,
-  summary:
-    'The operator lifted a stop: the subscription is paused from here on, and its owner may resume it.',
+  summary: 'The operator lifted a stop: the subscription is now paused, and its owner may resume it.',
   data: z.object({ subscriptionId, reason }),
 })
 
@@ -97,8 +92,7 @@ export const SubscriptionRemoved = defineEvent({
 export const SubscriptionSlotTaken = defineEvent({
   type: 'SubscriptionSlotTaken',
   stream: 'account-{account}',
-  summary:
-    'Room for a subscription was taken, within what the plan allows; recorded before the subscription is.',
+  summary: "A subscription slot was taken within the plan's limit, before the subscription is recorded.",
   data: z.object({ accountId, subscriptionId }),
 })
 
@@ -112,7 +106,6 @@ export const SubscriptionSlotFreed = defineEvent({
 export const RecoveryRequested = defineEvent({
   type: 'RecoveryRequested',
   stream,
-  summary:
-    'The owner asked for another try of what was given up since an instant (Unix milliseconds), the oldest first.',
+  summary: 'The owner asked to retry, oldest first, deliveries that were exhausted since an instant.',
   data: z.object({ subscriptionId, since: timeMs }),
 })

@@ -13,7 +13,6 @@ export const eventMetaSchema = z.strictObject({
   /** W3C trace context. */
   traceparent: z.string().max(128).optional(),
 })
-
 export type EventMeta = z.infer<typeof eventMetaSchema>
 
 /** On whose behalf something happens. */

@@ -50,12 +50,7 @@ export function outsideList({ code, values, input }: z.core.$ZodRawIssue): strin
 }
 
 const OUT_OF_BOUNDS = /^Too (?:small|big): expected \w+ to (have|be) ([<>]=?)(\S+)( \w+)?$/
-const BOUNDS: Readonly<Record<string, string>> = {
-  '>=': 'at least',
-  '<=': 'at most',
-  '>': 'more than',
-  '<': 'less than',
-}
+const BOUNDS = { '>=': 'at least', '<=': 'at most', '>': 'more than', '<': 'less than' }
 
 /** Words of the validator that name no value to give instead. */
 const PLAIN: Readonly<Record<string, string>> = {
@@ -71,7 +66,7 @@ export function problemOf(issue: { readonly message: string; readonly code: stri
   if (issue.message.endsWith('received NaN')) return 'is not a number'
   const [, verb, bound, least, unit = ''] = OUT_OF_BOUNDS.exec(issue.message) ?? []
   if (bound === '>=' && least === '1' && unit === ' characters') return 'must not be empty'
-  if (bound !== undefined) return `must ${verb} ${BOUNDS[bound]} ${least}${unit}`
+  if (bound !== undefined) return `must ${verb} ${BOUNDS[bound as keyof typeof BOUNDS]} ${least}${unit}`
   if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '')
   const { [issue.message]: plain } = PLAIN
   if (plain !== undefined) return plain
@@ -93,11 +88,7 @@ export interface InputIssue {
 }
 
 /** A fault in one field of a request. */
-export interface InputFault {
-  readonly [name: string]: string
-  readonly field: string
-  readonly problem: string
-}
+export type InputFault = Readonly<Record<'field' | 'problem', string>>
 
 /** Faults that a refusal lists, how many of them its message names, and how much it says of each. */
 const FAULTS_LISTED = 20
@@ -112,18 +103,28 @@ const FAULT_CHARACTERS = 200
  * @param owner whose fields they are, as in `this tool`
  * @param schema of the request, whose fields are suggested for one that was mistyped
  */
-export const inputFaults = (
+export function inputFaults(
   issues: readonly InputIssue[],
   whole: string,
   owner: string,
   schema?: unknown,
-): InputFault[] =>
-  issues
-    .flatMap((issue) => faultsIn(issue, { whole, owner, names: fieldsOf(schema) }))
-    .slice(0, FAULTS_LISTED)
+): InputFault[] {
+  const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+  const faults = issues.flatMap((issue) => {
+    const path = issue.path.filter((part, index) => index === 0 || typeof part === 'string').map(String)
+    if (issue.code !== 'unrecognized_keys') return [fault(path.join('.') || whole, problemOf(issue))]
+    return (issue.keys ?? []).map((key) => {
+      const meant = path.length === 0 ? nearestName(key, names) : undefined
+      return fault([...path, key].join('.'), `is not a field of ${owner}${didYouMean(meant)}`)
+    })
+  })
+  return faults.slice(0, FAULTS_LISTED)
+}
 
-const fieldsOf = (schema: unknown): string[] =>
-  schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+const fault = (field: string, problem: string): InputFault => ({
+  field: field.slice(0, FAULT_CHARACTERS).toWellFormed(),
+  problem: problem.slice(0, FAULT_CHARACTERS).toWellFormed(),
+})
 
 /** The message of a refusal. @example faultMessage([{ field: 'coin', problem: 'is missing' }]) === 'coin: is missing' */
 export const faultMessage = (faults: readonly InputFault[]): string =>
@@ -131,25 +132,3 @@ export const faultMessage = (faults: readonly InputFault[]): string =>
     .slice(0, FAULTS_NAMED)
     .map(({ field, problem }) => `${field}: ${problem}`)
     .join('; ')
-
-interface About {
-  readonly whole: string
-  readonly owner: string
-  readonly names: readonly string[]
-}
-
-function faultsIn(issue: InputIssue, { whole, owner, names }: About): InputFault[] {
-  const path = issue.path.filter((part, index) => index === 0 || typeof part === 'string').map(String)
-  if (issue.code === 'unrecognized_keys') {
-    return (issue.keys ?? []).map((key) => {
-      const meant = path.length === 0 ? nearestName(key, names) : undefined
-      return fault([...path, key].join('.'), `is not a field of ${owner}${didYouMean(meant)}`)
-    })
-  }
-  return [fault(path.join('.') || whole, problemOf(issue))]
-}
-
-const fault = (field: string, problem: string): InputFault => ({
-  field: field.slice(0, FAULT_CHARACTERS).toWellFormed(),
-  problem: problem.slice(0, FAULT_CHARACTERS).toWellFormed(),
-})

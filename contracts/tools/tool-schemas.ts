@@ -86,7 +86,6 @@ export const getTradeCallResponse = z.object({
   verify_url: z.url(),
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })
-
 export type GetTradeCallResponse = z.infer<typeof getTradeCallResponse>
 
 export const getMarketRegimeRequest = z.strictObject({
@@ -126,7 +125,6 @@ export const getMarketRegimeResponse = z.object({
   verify_url: z.url(),
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })
-
 export type GetMarketRegimeResponse = z.infer<typeof getMarketRegimeResponse>
 
 export const RANKINGS = [
@@ -192,7 +190,6 @@ export const scanTradeCallsResponse = z.object({
   lens_note: textOrNull.describe('Why `lens_value` is null, where the lens is not known'),
   note: textOrNull.describe('Why there can be no rows: of the timeframe, or of the floor'),
 })
-
 export type ScanTradeCallsRequest = z.output<typeof scanTradeCallsRequest>
 export type ScanTradeCallsResponse = z.infer<typeof scanTradeCallsResponse>
 export type ScanRow = z.infer<typeof scanRow>
@@ -267,7 +264,6 @@ export const scanFundingArbResponse = z.object({
   venues: z.array(exchangeSchema).describe('Exchanges with funding history here'),
   note: textOrNull.describe('Why there is nothing, and what was left out'),
 })
-
 export type ScanFundingArbRequest = z.output<typeof scanFundingArbRequest>
 export type ScanFundingArbResponse = z.infer<typeof scanFundingArbResponse>
 export type FundingLeg = z.infer<typeof fundingLeg>

@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { exactInstantParameter, rowsParameter } from '../../contracts/answers/parameters.ts'
-import type { eventsAnswerSchema } from '../../contracts/answers/webhook.ts'
+import type {
+  eventsAnswerSchema,
+  OperatorSubscription,
+  SubscriptionAnswer,
+} from '../../contracts/answers/webhook.ts'
 import { isoTime } from '../../contracts/domain/iso-time.ts'
 import { SIGNAL_TYPES, type SignalType } from '../../contracts/domain/subscription.ts'
 import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
@@ -13,14 +17,18 @@ import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
   type ChangeRequest,
+  currentFilter,
   type DeliveryQueries,
   filterChangeSchema,
   filterFields,
+  isFailing,
+  nextAttemptAt,
   type Subscriptions,
   type SubscriptionView,
   sendingFields,
+  toFilterFields,
+  toSendingFields,
 } from '../webhooks/index.ts'
-import { toAttempt, toRetry, toSubscriptionAnswer, toTestAnswer } from './webhook-responses.ts'
 
 export const subscriptionParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of the subscription'),
@@ -78,10 +86,7 @@ const resumeFields = {
   since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
 }
 
-interface ResumeRequest {
-  readonly from: 'cursor' | 'now' | 'since'
-  readonly since?: string | undefined
-}
+type ResumeRequest = z.output<z.ZodObject<typeof resumeFields>>
 
 /** A request to resume, with further fields beside its own. */
 export const resumeSchema = <Fields extends z.ZodRawShape>(fields: Fields) =>
@@ -140,69 +145,137 @@ export interface WebhookOwner {
 interface One {
   readonly id: string
 }
-
 type EventBody = z.infer<typeof eventsAnswerSchema>['events'][number] & JsonObject
 
 /** The actions of an owner on webhooks, in the fields of the interface: the same over HTTP and MCP. */
-export const webhookHandlers = (service: WebhookService) => ({
-  ...subscriptionHandlers(service),
-  ...deliveryHandlers(service),
+export const webhookHandlers = (service: WebhookService) => (owner: WebhookOwner) => ({
+  ...subscriptionHandlers(service, owner),
+  ...deliveryHandlers(service, owner),
 })
 
-function subscriptionHandlers(service: WebhookService) {
-  const { subscriptions, now } = service
+function subscriptionHandlers({ subscriptions, now }: WebhookService, { accountId, origin }: WebhookOwner) {
   const shown = (view: SubscriptionView) => toSubscriptionAnswer(view, subscriptions.warnings(view), now())
   return {
-    create: async ({ accountId, origin }: WebhookOwner, input: z.output<typeof createSchema>) => {
+    async create(input: z.output<typeof createSchema>) {
       const made = await subscriptions.create(accountId, input, origin)
       assert(made.secret !== '', 'a webhook that is made has a secret')
       return { ...shown(made), secret: made.secret }
     },
-    list: async ({ accountId }: WebhookOwner, query: z.output<typeof listQuery>) => {
+    async list(query: z.output<typeof listQuery>) {
       const { rows, next, needsReview } = await subscriptions.list(accountId, query)
       return { webhooks: rows.map(shown), needs_review: needsReview, next }
     },
-    show: async ({ accountId }: WebhookOwner, { id }: One) => shown(await subscriptions.show(accountId, id)),
-    change: async ({ accountId, origin }: WebhookOwner, { id, ...change }: One & ChangeRequest) =>
+    show: async ({ id }: One) => shown(await subscriptions.show(accountId, id)),
+    change: async ({ id, ...change }: One & ChangeRequest) =>
       shown(await subscriptions.change(accountId, id, change, origin)),
-    remove: ({ accountId, origin }: WebhookOwner, { id }: One): Promise<undefined> =>
-      subscriptions.remove(accountId, id, origin).then(() => undefined),
-    pause: async ({ accountId, origin }: WebhookOwner, { id }: One) =>
-      shown(await subscriptions.pause(accountId, id, origin)),
-    resume: async ({ accountId, origin }: WebhookOwner, { id, from, since }: One & ResumeRequest) =>
+    async remove({ id }: One): Promise<undefined> {
+      await subscriptions.remove(accountId, id, origin)
+    },
+    pause: async ({ id }: One) => shown(await subscriptions.pause(accountId, id, origin)),
+    resume: async ({ id, from, since }: One & ResumeRequest) =>
       shown(await subscriptions.resume(accountId, id, { from, since }, origin)),
-    rotate: async (
-      { accountId, origin }: WebhookOwner,
-      { id, overlap_hours: hours }: One & { readonly overlap_hours: number },
-    ) => {
+    async rotate({ id, overlap_hours: hours }: One & { readonly overlap_hours: number }) {
       const rotated = await subscriptions.rotateSecret(accountId, id, Math.round(hours * HOUR_MS), origin)
       return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
     },
-    test: async (
-      { accountId }: WebhookOwner,
-      { id, event }: One & { readonly event?: SignalType | undefined },
-    ) => toTestAnswer(await subscriptions.test(accountId, id, event)),
-    recover: async (
-      { accountId, origin }: WebhookOwner,
-      { id, since }: One & { readonly since: string },
-    ) => ({ deliveries: await subscriptions.recover(accountId, id, Date.parse(since), origin) }),
+    async test({ id, event }: One & { readonly event?: SignalType | undefined }) {
+      const sample = await subscriptions.test(accountId, id, event)
+      return {
+        delivery_id: sample.deliveryId,
+        event: sample.event,
+        accepted: sample.isAccepted,
+        outcome: sample.outcome.kind,
+        status: sample.outcome.status ?? null,
+        latency_ms: sample.outcome.durationMs,
+        detail: sample.outcome.detail,
+      }
+    },
+    recover: async ({ id, since }: One & { readonly since: string }) => ({
+      deliveries: await subscriptions.recover(accountId, id, Date.parse(since), origin),
+    }),
   }
 }
 
-function deliveryHandlers({ subscriptions, queries }: WebhookService) {
+function deliveryHandlers({ subscriptions, queries }: WebhookService, { accountId }: WebhookOwner) {
   return {
-    attempts: async ({ accountId }: WebhookOwner, { id, ...query }: One & z.output<typeof attemptsQuery>) => {
+    async attempts({ id, ...query }: One & z.output<typeof attemptsQuery>) {
       const subscription = await subscriptions.find(accountId, id)
       const { rows, next } = await queries.attempts(id, query)
-      return { attempts: (await subscriptions.openAttempts(subscription, rows)).map(toAttempt), next }
+      const opened = await subscriptions.openAttempts(subscription, rows)
+      const attempts = opened.map((attempt) => ({
+        delivery_id: attempt.deliveryId,
+        sequence: attempt.sequence,
+        event_id: attempt.eventId,
+        attempt: attempt.attempt,
+        at: isoTime(attempt.at),
+        duration_ms: attempt.durationMs,
+        result: attempt.result,
+        status: attempt.status,
+        reason: attempt.reason,
+        detail: attempt.detail,
+        next_at: timeOrNull(attempt.nextAt),
+      }))
+      return { attempts, next }
     },
-    retries: async ({ accountId }: WebhookOwner, { id }: One) => {
-      const open = await queries.open(await subscriptions.find(accountId, id))
-      return { retries: open.map(toRetry) }
+    async retries({ id }: One) {
+      const waiting = await queries.open(await subscriptions.find(accountId, id))
+      const retries = waiting.map((open) => ({
+        delivery_id: open.deliveryId,
+        sequence: open.sequence,
+        attempts: open.attempt,
+        status: open.status,
+        reason: open.reason,
+        first_at: isoTime(open.firstAt),
+        last_at: isoTime(open.lastAt),
+        next_at: isoTime(open.nextAt),
+      }))
+      return { retries }
     },
-    events: async ({ accountId }: WebhookOwner, { id, ...query }: One & z.output<typeof eventsQuery>) => {
+    async events({ id, ...query }: One & z.output<typeof eventsQuery>) {
       const { rows, next } = await queries.missed(await subscriptions.find(accountId, id), query)
       return { events: rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody), next }
     },
   }
 }
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+
+/** The fields that an owner and the operator both see. */
+const commonFields = ({ subscription, deliveries, at: readAt }: SubscriptionView) => ({
+  id: subscription.subscriptionId,
+  ...toFilterFields(currentFilter(subscription)),
+  ...toSendingFields(subscription.sending),
+  // Views are of those that are not removed.
+  state: subscription.state as OperatorSubscription['state'],
+  reason: subscription.reason,
+  state_since: isoTime(subscription.stateSince),
+  created_at: isoTime(subscription.createdAt),
+  cursor: { position: deliveries.cursor.after, sequence: deliveries.cursor.sequence },
+  last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
+  last_success_at: timeOrNull(deliveries.lastSuccessAt),
+  failures_in_a_row: deliveries.failuresInARow,
+  failing_since: timeOrNull(isFailing(deliveries) ? deliveries.firstFailureAt : null),
+  retries_open: deliveries.open.size,
+  next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
+  counts: deliveries.counts,
+})
+
+/** @param now Unix milliseconds, for the secrets that sign */
+const toSubscriptionAnswer = (
+  view: SubscriptionView,
+  warnings: readonly string[],
+  now: number,
+): SubscriptionAnswer => ({
+  ...commonFields(view),
+  url: view.url ?? '',
+  secrets_signing: view.subscription.secrets.filter(
+    ({ signsUntil }) => signsUntil === null || signsUntil > now,
+  ).length,
+  warnings: [...warnings],
+})
+
+export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscription => ({
+  ...commonFields(view),
+  account_id: view.subscription.accountId,
+  origin: view.origin,
+})

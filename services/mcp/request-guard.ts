@@ -18,12 +18,7 @@ export interface RequestGuard {
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARDS = ['0.0.0.0', '[::]']
 
-/**
- * The guard of a server that listens on `host` and is known as `publicUrl`.
- *
- * @example requestGuard({ host: '127.0.0.1', publicUrl: 'https://signals.example', origins: [] }).hosts
- *   // ['127.0.0.1', 'localhost', '[::1]', 'signals.example']
- */
+/** The guard of a server that listens on `host` and is known as `publicUrl`. */
 export function requestGuard(options: {
   readonly host: string
   readonly publicUrl?: string | undefined
@@ -53,17 +48,13 @@ export function refusalOf(
   host: string | undefined,
   origin: string | undefined,
 ): string | undefined {
-  const name = host === undefined ? undefined : hostName(host.toLowerCase())
+  // The name in a `Host` header, without the port (RFC 9110 §7.2).
+  const [, name] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host?.toLowerCase() ?? '') ?? []
   if (name === undefined || !(guard.hosts.includes(name) || (guard.admitsAddresses && isAddress(name)))) {
     return `Forbidden: this service is not called ${shown(host)}; set PUBLIC_URL to the address it is reached by`
   }
   if (origin === undefined || isSameHost(origin, host) || guard.origins.includes(origin)) return undefined
   return `Forbidden: pages of the origin ${shown(origin)} may not call this service`
-}
-
-/** The name in a `Host` header, without the port (RFC 9110 §7.2); undefined where it is none. */
-function hostName(host: string): string | undefined {
-  return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host)?.[1]
 }
 
 const isAddress = (name: string): boolean => isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
@@ -86,19 +77,6 @@ export interface BearerOptions {
 /** A client that sends this is asked to sign in; others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
-/** Tells a client to sign in (RFC 6750 §3). */
-const challenge = (
-  status: 401 | 403,
-  code: 'unauthorized' | 'token_refused' | 'insufficient_scope',
-  message: string,
-  { id, header }: { readonly id: string; readonly header: string },
-): RpcFault =>
-  new RpcFault('transport', message, {
-    status,
-    data: { code, request_id: id },
-    headers: { 'www-authenticate': `Bearer ${header}` },
-  })
-
 /**
  * Checks an access token and the scope that the message requires. A key is checked here only if the client asked to sign
  * in.
@@ -113,9 +91,16 @@ export async function checkBearer(
   const isToken = bringsAccessToken(authorization)
   if (!isToken && !ASKS_FOR_SIGN_IN.test(url)) return
   const metadata = `resource_metadata="${metadataUrl()}"`
+  // Tells a client to sign in (RFC 6750 §3).
+  const challenge = (status: number, code: string, why: string, header: string): RpcFault =>
+    new RpcFault('transport', why, {
+      status,
+      data: { code, request_id: id },
+      headers: { 'www-authenticate': `Bearer ${header}` },
+    })
   if (authorization === undefined) {
-    const why = 'Unauthorized: sign in by OAuth, or send an API key'
-    throw challenge(401, 'unauthorized', why, { id, header: `${metadata}, scope="calls"` })
+    const hint = 'Unauthorized: sign in by OAuth, or send an API key'
+    throw challenge(401, 'unauthorized', hint, `${metadata}, scope="calls"`)
   }
   const identity = await identify(authorization)
   if (identity.outcome === 'INDETERMINATE') return
@@ -124,7 +109,7 @@ export async function checkBearer(
       ? 'the access token has expired, was revoked, or is for another service'
       : 'what was sent is no key that applies'
     const header = `error="invalid_token", error_description="${problem}", ${metadata}`
-    throw challenge(401, 'token_refused', `Unauthorized: ${problem}`, { id, header })
+    throw challenge(401, 'token_refused', `Unauthorized: ${problem}`, header)
   }
   const { method, params } = message
   if (method !== 'tools/call') return
@@ -133,5 +118,5 @@ export async function checkBearer(
   const problem = `the program was not let do this; it takes the scope ${scope}`
   const wanted = [...new Set([...identity.scopes, scope])].join(' ')
   const header = `error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`
-  throw challenge(403, 'insufficient_scope', `Forbidden: ${problem}`, { id, header })
+  throw challenge(403, 'insufficient_scope', `Forbidden: ${problem}`, header)
 }

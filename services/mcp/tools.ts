@@ -24,7 +24,6 @@ import {
   rotateFields,
   subscriptionParams,
   testFields,
-  type WebhookOwner,
   type WebhookService,
   webhookHandlers,
 } from '../http/webhook-service.ts'
@@ -33,58 +32,20 @@ import { callerAs, type KnowledgeService, type ToolAnswer, type ToolCall } from 
 /** The result of the check of the caller's key. */
 export type KeyCheck = 'ok' | 'key_unknown' | 'key_unverifiable'
 
-/** The effects of a tool, as hints of MCP. */
-export interface ToolHints {
-  readonly readOnlyHint?: boolean
-  readonly openWorldHint: boolean
-  readonly destructiveHint?: boolean
-  readonly idempotentHint?: boolean
-}
-
-/** A call of a tool whose name is known. */
-export type FreeToolCall = Omit<ToolCall, 'tool'>
-
 /** A tool beside those about markets: it costs no calls, and is not sold. */
-export interface FreeTool extends ToolDefinition {
-  readonly hints: ToolHints
+interface FreeTool extends ToolDefinition {
+  /** The effects of the tool, as MCP has them. */
+  readonly hints: Readonly<Record<string, boolean>>
   /** The code that callers get after an internal error. */
   readonly failure: ErrorCode
   /** @throws ServiceError what the same refuses over HTTP */
-  run(call: FreeToolCall): Promise<ToolAnswer>
+  run(call: Omit<ToolCall, 'tool'>): Promise<ToolAnswer>
 }
 
 /** The tools that are served, by name. */
 export type FreeTools = ReadonlyMap<string, FreeTool>
 
-const LOOKS_INSIDE: ToolHints = { readOnlyHint: true, openWorldHint: false }
-
-/** The tools about the service itself. What they throw and answer is what search and chat do over HTTP. */
-const knowledgeTools = (service: KnowledgeService): FreeTools => {
-  const shared = { hints: LOOKS_INSIDE, failure: 'INTERNAL_ERROR' } as const
-  const search = async (call: FreeToolCall) => ({ body: await service.search(call), isReplay: false })
-  return new Map<string, FreeTool>([
-    ['search_knowledge', { ...KNOWLEDGE_TOOLS.search_knowledge, ...shared, run: search }],
-    ['chat_knowledge', { ...KNOWLEDGE_TOOLS.chat_knowledge, ...shared, run: (call) => service.chat(call) }],
-  ])
-}
-
-/** The tool that reads the record. It needs no key, but a key that does not hold is refused as everywhere. */
-const historyTools = (
-  regimeShifts: RegimeShiftReader,
-  checkKey: (authorization: string) => Promise<KeyCheck>,
-  exchanges: () => readonly string[],
-): FreeTools => {
-  const tool = HISTORY_TOOLS.get_regime_shifts
-  const run: FreeTool['run'] = async ({ request, authorization }) => {
-    const key = authorization === undefined ? 'ok' : await checkKey(authorization)
-    if (key !== 'ok') throw new ServiceError(key)
-    const asked = toolArguments('get_regime_shifts', tool.request, request)
-    return { body: regimeHistory({ regimeShifts, exchanges }, asked), isReplay: false }
-  }
-  return new Map([['get_regime_shifts', { ...tool, hints: LOOKS_INSIDE, failure: 'internal_error', run }]])
-}
-
-type Acts = ReturnType<typeof webhookHandlers>
+type Acts = ReturnType<ReturnType<typeof webhookHandlers>>
 
 const LOOKS = { readOnlyHint: true } as const
 // A hint that is left out means, in MCP, that a tool may write, and that a repeat acts again.
@@ -99,14 +60,14 @@ const subscription = subscriptionAnswerSchema
 
 /** Told without the words of its route, which would stand here once for each tool. */
 const id = z.string().pipe(subscriptionParams.shape.id)
-const one = z.strictObject({ id })
+const ofOne = { request: z.strictObject({ id }), response: subscription }
 const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
 
 /** A tool that does what one of the acts on webhooks does, with the same fields. */
 const define = <Act extends keyof Acts>(
   act: Act,
-  effect: Omit<ToolHints, 'openWorldHint'>,
-  tool: ToolDefinition & { readonly request: z.ZodType<Parameters<Acts[Act]>[1]> },
+  effect: FreeTool['hints'],
+  tool: ToolDefinition & { readonly request: z.ZodType<Parameters<Acts[Act]>[0]> },
 ) => ({ ...tool, act, effect, description: `${tool.description} Free; needs an API key.` })
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
@@ -131,20 +92,18 @@ export const WEBHOOK_TOOLS = {
   get_webhook: define('show', LOOKS, {
     title: 'One webhook',
     description: 'One webhook with its filter, state and counts.',
-    request: one,
-    response: subscription,
+    ...ofOne,
   }),
   delete_webhook: define('remove', REMOVES, {
     title: 'Delete a webhook',
     description: 'Removes a webhook for good; nothing is sent to it any more.',
-    request: one,
+    request: ofOne.request,
     response: z.object({ id, deleted: z.literal(true) }),
   }),
   pause_webhook: define('pause', SETS, {
     title: 'Pause a webhook',
     description: 'Pauses deliveries for now; nothing is lost.',
-    request: one,
-    response: subscription,
+    ...ofOne,
   }),
   resume_webhook: define('resume', SETS, {
     title: 'Resume a webhook',
@@ -191,19 +150,17 @@ export const scopeOfTool = (name: Json | undefined): Scope =>
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
  * it answers.
  */
-const webhookTools = (service: WebhookService): FreeTools => {
-  const acts = webhookHandlers(service)
-  const tools = Object.entries(WEBHOOK_TOOLS).map(([name, tool]): [string, FreeTool] => {
-    const act = acts[tool.act] as (owner: WebhookOwner, asked: unknown) => Promise<JsonObject | undefined>
+function webhookTools(service: WebhookService): [string, FreeTool][] {
+  const actsOf = webhookHandlers(service)
+  return Object.entries(WEBHOOK_TOOLS).map(([name, tool]) => {
     const run: FreeTool['run'] = async ({ request, authorization, requestId }) => {
       const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
       const asked = toolArguments(name, tool.request as z.ZodType<{ id: string }>, request)
-      const answer = await act({ accountId, origin }, asked)
+      const answer = await actsOf({ accountId, origin })[tool.act](asked as never)
       return { body: answer ?? { id: asked.id, deleted: true }, isReplay: false }
     }
     return [name, { ...tool, hints: { openWorldHint: true, ...tool.effect }, failure: 'internal_error', run }]
   })
-  return new Map(tools)
 }
 
 /** The services behind the tools that cost nothing; tools of one that is left out are not served. */
@@ -213,21 +170,46 @@ export interface FreeToolSources {
   readonly webhooks?: WebhookService | undefined
 }
 
-export const freeTools = ({
+/** The free tools of these services. What they throw and answer is what their routes do over HTTP. */
+export function freeTools({
   knowledge,
   history,
   webhooks,
   checkKey,
-  sources: { exchanges },
+  sources,
 }: FreeToolSources & {
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
   readonly sources: { readonly exchanges: () => readonly string[] }
-}): FreeTools =>
-  new Map([
-    ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
-    ...(history === undefined ? [] : historyTools(history.regimeShifts, checkKey, exchanges)),
-    ...(webhooks === undefined ? [] : webhookTools(webhooks)),
-  ])
+}): FreeTools {
+  const tools = new Map<string, FreeTool>()
+  const hints = { readOnlyHint: true, openWorldHint: false }
+  if (knowledge !== undefined) {
+    const shared = { hints, failure: 'INTERNAL_ERROR' } as const
+    tools.set('search_knowledge', {
+      ...KNOWLEDGE_TOOLS.search_knowledge,
+      ...shared,
+      run: async (call) => ({ body: await knowledge.search(call), isReplay: false }),
+    })
+    tools.set('chat_knowledge', {
+      ...KNOWLEDGE_TOOLS.chat_knowledge,
+      ...shared,
+      run: (call) => knowledge.chat(call),
+    })
+  }
+  if (history !== undefined) {
+    const tool = HISTORY_TOOLS.get_regime_shifts
+    const run: FreeTool['run'] = async ({ request, authorization }) => {
+      // It needs no key, but a key that does not hold is refused as everywhere.
+      const key = authorization === undefined ? 'ok' : await checkKey(authorization)
+      if (key !== 'ok') throw new ServiceError(key)
+      const asked = toolArguments('get_regime_shifts', tool.request, request)
+      return { body: regimeHistory({ ...history, exchanges: sources.exchanges }, asked), isReplay: false }
+    }
+    tools.set('get_regime_shifts', { ...tool, hints, failure: 'internal_error', run })
+  }
+  if (webhooks !== undefined) for (const [name, tool] of webhookTools(webhooks)) tools.set(name, tool)
+  return tools
+}
 
 /** Every tool that may be served, by its use: what announces the tools is made from this. */
 export const TOOL_GROUPS = [
@@ -246,13 +228,8 @@ export interface ListedTool extends JsonObject {
   readonly description: string
   readonly inputSchema: JsonObject & { readonly type: 'object' }
   readonly outputSchema: JsonObject & { readonly type: 'object' }
-  readonly annotations: JsonObject & ToolHints
+  readonly annotations: JsonObject
 }
-
-/** Fields of every refusal; `details` goes with some codes. */
-const REFUSAL_FIELDS = ['code', 'message', 'next_step']
-
-const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
 
 /**
  * The tools of the service, in their order; what it lists does not depend on who asks. Models read the list whole
@@ -263,7 +240,7 @@ const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
 export function listedTools(free: FreeTools = new Map()): ListedTool[] {
   const said = new Set<string>()
   const markets = Object.entries(TOOLS).map(([name, tool]) =>
-    listed(name, { ...tool, hints: ABOUT_MARKETS }, ['_service'], said),
+    listed(name, { ...tool, hints: { readOnlyHint: true, openWorldHint: true } }, ['_service'], said),
   )
   return [...markets, ...Array.from(free, ([name, tool]) => listed(name, tool, [], said))]
 }
@@ -294,7 +271,7 @@ function listed(
     properties[field] = { description }
   }
   const { title, description, hints } = tool
-  const anyOf = [{ required: [...required, ...metadata] }, { required: REFUSAL_FIELDS }]
+  const anyOf = [{ required: [...required, ...metadata] }, { required: ['code', 'message', 'next_step'] }]
   return {
     name,
     title,
@@ -306,14 +283,7 @@ function listed(
 }
 
 /** Keywords of limits that a refusal tells, and models need not know before. */
-const UNSAID: ReadonlySet<string> = new Set([
-  '$schema',
-  'pattern',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-])
+const UNSAID = /^(?:\$schema|pattern|(?:min|max)(?:Length|Items))$/
 
 /** A schema of arguments as short as a model can do with: what may be null may as well be left out. */
 function shortened(schema: Json): Json {
@@ -324,7 +294,7 @@ function shortened(schema: Json): Json {
   const plain = none?.type === 'null' ? { ...only, ...rest } : schema
   return Object.fromEntries(
     Object.entries(plain).flatMap(([keyword, value]) =>
-      (UNSAID.has(keyword) && typeof value !== 'object') ||
+      (UNSAID.test(keyword) && typeof value !== 'object') ||
       Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
         ? []
         : [[keyword, shortened(value)]],

@@ -34,4 +34,4 @@ export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export { createSubscriptions, type OpenedAttempt, type Subscriptions } from './subscriptions/subscriptions.ts'
+export { createSubscriptions, type Subscriptions } from './subscriptions/subscriptions.ts'

@@ -10,7 +10,11 @@ import {
   keysAnswerSchema,
   type SignInAnswer,
   signInAnswerSchema,
+  type UsageAnswer,
+  usageAnswerSchema,
 } from '../../../contracts/answers/account.ts'
+import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
+import { ownPaymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
 import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { type AppRow, appsAnswerSchema } from '../../../contracts/domain/oauth.ts'
@@ -18,25 +22,22 @@ import type { Tier } from '../../../contracts/domain/plans.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PlanPeriod } from '../../../projections/index.ts'
-import type {
-  Accounts,
-  AccountView,
-  AppView,
-  AttemptLimiter,
-  IssuedKey,
-  OpenedKey,
-  Payer,
-} from '../../accounts/index.ts'
-import { keyedRoutes, type On, openRoutes } from '../add-routes.ts'
-import { siteOf } from '../client-address.ts'
-import { operation } from '../openapi.ts'
-import { oauthRoutes } from './oauth.ts'
 import {
-  type OwnPaymentRoutesOptions,
-  ownPaymentRoutes,
-  type UsageRoutesOptions,
-  usageRoutes,
-} from './usage.ts'
+  type Accounts,
+  type AccountView,
+  type AppView,
+  type AttemptLimiter,
+  type IssuedKey,
+  type OpenedKey,
+  type Payer,
+  sentCredential,
+} from '../../accounts/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
+import { keyedRoutes, type On, openRoutes, routesFor } from '../add-routes.ts'
+import { siteOf } from '../client-address.ts'
+import { KEY, operation } from '../openapi.ts'
+import { oauthRoutes } from './oauth.ts'
+import { toPaymentAnswer } from './payment-status.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -78,21 +79,30 @@ const CODE_SENT = {
   expires_in_s: LIMITS.signInCodeMs / 1_000,
 }
 
+export interface UsageRoutesOptions {
+  /**
+   * The calls that the account of a key has used.
+   *
+   * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
+   */
+  readonly usage: (
+    authorization: string | undefined,
+    query: { readonly after?: string | undefined; readonly limit: number },
+  ) => Promise<UsageAnswer>
+}
+
 /** The account parts of a server; those that are left out are not served. */
 export interface AccountsPluginOptions extends UsageRoutesOptions {
   readonly accounts?: AccountRoutesOptions | undefined
-  readonly payments?: Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> | undefined
+  readonly payments?: { readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'> } | undefined
 }
 
 /** Accounts with their keys and OAuth clients, their usage and their payments for plans. */
 export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (app, options) => {
   await app.register(usageRoutes, options)
   if (options.accounts === undefined) return
-  const { accounts } = options.accounts
-  await app.register(accountRoutes, { ...options.accounts })
-  await app.register(oauthRoutes, { oauth: accounts.oauth })
-  if (options.payments !== undefined)
-    await app.register(ownPaymentRoutes, { ...options.payments, identify: accounts.identify })
+  await app.register(accountRoutes, { ...options.accounts, paymentAdmin: options.payments?.paymentAdmin })
+  await app.register(oauthRoutes, { oauth: options.accounts.accounts.oauth })
 }
 
 /**
@@ -100,11 +110,14 @@ export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (
  * key: `/api/account`, `/api/keys`, `/api/sessions`, `/api/apps`. No answer shows whether an address has an account,
  * and no key is shown twice.
  */
-const accountRoutes: FastifyPluginAsync<AccountRoutesOptions> = async (app, options) => {
+const accountRoutes: FastifyPluginAsync<
+  AccountRoutesOptions & { readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'> | undefined }
+> = async (app, options) => {
   const on = keyedRoutes(app, options.accounts.identify)
   signInRoutes(app, options)
   ownAccountRoutes(on, options)
   keyRoutes(on, options)
+  if (options.paymentAdmin !== undefined) ownPaymentRoutes(on, options.paymentAdmin)
 }
 
 function signInRoutes(
@@ -221,6 +234,53 @@ function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
     operation('account', 'revokeKey', 'Revoke a key'),
     { params: z.strictObject({ id: uuid('The id of the key, which is not the key') }) },
     ({ accountId, origin }, { id }) => accounts.revokeKey(accountId, id, origin),
+  )
+}
+
+/** `GET /api/usage`: the calls of the account of a key: what is left, by day, and one by one. */
+export const usageRoutes: FastifyPluginAsync<UsageRoutesOptions> = async (app, { usage }) => {
+  const on = routesFor(app, ({ headers }) => sentCredential(headers), { security: KEY })
+  on(
+    'GET /api/usage',
+    operation('account', 'usage', 'The calls left, and the ledger of those that were made'),
+    {
+      cache: 'no-store',
+      querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
+      response: { 200: usageAnswerSchema },
+    },
+    async (credential, query) => {
+      const answer = await usage(credential, query)
+      return { ...answer, next: keyCursor(answer.next) }
+    },
+  )
+}
+
+/** `GET /api/payments`: the payments for plans of the account of a key. Paid calls belong to no account. */
+function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): void {
+  on(
+    'GET /api/payments',
+    operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement', {
+      description:
+        'Newest first. Paid calls belong to no account: `GET /x402/payments/{id}` shows one to the holder of its id.',
+    }),
+    {
+      querystring: z.strictObject({
+        after: z
+          .uuid()
+          .toLowerCase()
+          .optional()
+          .describe('Further payments: the `next` of the answer before'),
+        limit: rowsParameter(LIMITS.paymentRows, 50),
+      }),
+      response: { 200: ownPaymentsAnswerSchema },
+    },
+    async ({ accountId }, { after, limit }) => {
+      // One more than is shown tells whether there is a next page.
+      const found = paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
+      const payments = found.slice(0, limit)
+      const next = found.length > limit ? (payments.at(-1)?.paymentId ?? null) : null
+      return { payments: payments.map(toPaymentAnswer), next }
+    },
   )
 }
 

@@ -18,10 +18,7 @@ const componentSchema = z.object({
 })
 const readinessSchema = z.object({
   status: z.enum(['ready', 'degraded', 'unready']),
-  unreachable: z
-    .array(unreachableVenueSchema)
-    .optional()
-    .describe('Venues of a live market that do not answer'),
+  unreachable: z.array(unreachableVenueSchema).optional().describe('Venues that do not answer'),
   components: z.array(componentSchema).optional().describe('For the operator'),
   process: anyObject.optional().describe('For the operator'),
 })
@@ -29,21 +26,11 @@ const readinessSchema = z.object({
 /** One part that the service stands on. */
 export type Component = Omit<z.infer<typeof componentSchema>, 'more'> & { readonly more?: JsonObject }
 
-/** Which process it is, by which several of one cluster are held against one another. */
-export interface ProcessFacts {
-  readonly version: string
-  readonly roles: readonly string[]
-  readonly log: { readonly id: string }
-  /** Versions of what it runs on, as each says itself. */
-  readonly runs_on: Readonly<Record<string, string>>
-  /** The time of its clock, ISO 8601. */
-  readonly at: string
-}
-
 export interface Readiness {
   readonly status: z.infer<typeof readinessSchema>['status']
   readonly components: readonly Component[]
-  readonly process?: ProcessFacts
+  /** Which process it is: version, roles, log, what it runs on, and its clock. */
+  readonly process?: JsonObject
 }
 
 /** Ready when every part is healthy; unready when a required one has failed; degraded in between. */
@@ -76,14 +63,12 @@ export interface HealthRoutesOptions {
 }
 
 const live = {
-  ...operation('service', 'alive', 'Whether the process is there', {
-    description: 'Not counted against any limit.',
-  }),
+  ...operation('service', 'alive', 'Whether the process is there, free of limits'),
   response: { 200: z.object({ status: z.literal('alive') }) },
 }
 const ready = {
-  ...operation('service', 'ready', 'Whether the service is healthy', {
-    description: 'Not counted against any limit. The operator also sees the state of every component.',
+  ...operation('service', 'ready', 'Whether the service is healthy, free of limits', {
+    description: 'The operator also sees the state of every component.',
   }),
   response: {
     200: readinessSchema.describe('It answers; `degraded`: something that it can do without is unavailable'),

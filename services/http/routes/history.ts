@@ -24,13 +24,8 @@ import { signalOfLeaving } from '../request-signal.ts'
 /** The shifts of a series, from the read model of this process. */
 export type RegimeShiftReader = (query: Omit<RegimeShiftQuery, 'now'>) => RegimeShiftPage
 
-interface RegimeHistory {
+export interface HistoryRoutesOptions {
   readonly regimeShifts: RegimeShiftReader
-  /** Exchanges that are followed; the first is asked if none is named. */
-  readonly exchanges: () => readonly string[]
-}
-
-export interface HistoryRoutesOptions extends Pick<RegimeHistory, 'regimeShifts'> {
   /** @throws ServiceError `store_unavailable` if this process keeps no read models */
   readonly board: Board
   /** @throws ServiceError `store_unavailable` */
@@ -127,10 +122,14 @@ export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHist
 const NOTICE =
   'Shifts of the regime, each from the verdict before it in the series, once the window of its verdict has closed. A regime describes what was, and is no forecast. It is information, not advice.'
 
-interface RegimeQuery extends Omit<Series, 'exchange'> {
+type RegimeQuery = Omit<Series, 'exchange'> & {
   readonly exchange?: Series['exchange'] | undefined
   readonly limit: number
   readonly after?: string | undefined
+}
+interface RegimeHistory extends Pick<HistoryRoutesOptions, 'regimeShifts'> {
+  /** Exchanges that are followed; the first is asked if none is named. */
+  readonly exchanges: () => readonly string[]
 }
 
 /** A page of the regimes of a series, as every channel answers it. */

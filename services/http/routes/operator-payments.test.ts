@@ -5,8 +5,8 @@ import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
+import type { AccountsPluginOptions } from './accounts.ts'
 import type { OperatorRoutesOptions } from './operator.ts'
-import type { OwnPaymentRoutesOptions } from './usage.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const ID = '019abcde-7c00-7001-8000-00000000000a'
@@ -50,7 +50,7 @@ beforeEach(async () => {
   rows = []
   refuse = undefined
   const paymentAdmin: NonNullable<OperatorRoutesOptions['payments']>['paymentAdmin'] &
-    OwnPaymentRoutesOptions['paymentAdmin'] = {
+    NonNullable<AccountsPluginOptions['payments']>['paymentAdmin'] = {
     listOwn: () => [],
     list: record('list', () => rows),
     show: record('show', () => paymentOf(ID)),

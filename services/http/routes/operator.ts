@@ -25,7 +25,7 @@ import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { routesFor } from '../add-routes.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
-import { toOperatorSubscription } from '../webhook-responses.ts'
+import { toOperatorSubscription } from '../webhook-service.ts'
 import { labelSchema, toAccountAnswer, toKeyRow, toSignInAnswer } from './accounts.ts'
 import { toPaymentAnswer } from './payment-status.ts'
 

@@ -5,31 +5,43 @@ import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 
-/** The transparency log as it is served. */
-export interface ServedLog {
-  checkpoint(): string
-  vkeys(): string
-  tile(path: string): Buffer
-  contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
-  proof(event: { readonly id: string; readonly position: string }, signal: AbortSignal): Promise<string>
-}
-
 export interface TransparencyLogRoutesOptions {
-  readonly transparencyLog: ServedLog
+  /** The transparency log as it is served. */
+  readonly transparencyLog: {
+    checkpoint(): string
+    vkeys(): string
+    tile(path: string): Buffer
+    contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
+    proof(event: { readonly id: string; readonly position: string }, signal: AbortSignal): Promise<string>
+  }
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
 }
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
-const A_MOMENT = 'public, max-age=2'
 
 /** Asked for by pages of others, too. */
 const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' } as const
 
 const TEXT = 'text/plain; charset=utf-8'
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
-const textBody = (description: string) => bodyOf({ 'text/plain': z.string() }, description)
 const params = z.object({ '*': z.string().max(100).describe(INDEX) })
 
+const tile = {
+  ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
+    description:
+      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
+  }),
+  params,
+  response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
+}
+const contents = {
+  ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
+    description:
+      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
+  }),
+  params,
+  response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
+}
 const proof = {
   ...operation('proof', 'logProof', 'A proof file for a verdict or its outcome', {
     description: '`signal verify --proof` checks it offline.',
@@ -38,7 +50,7 @@ const proof = {
   querystring: z.strictObject({
     of: z.enum(['verdict', 'outcome']).default('verdict').describe('The verdict itself, or its outcome'),
   }),
-  response: textBody('A C2SP tlog-proof'),
+  response: bodyOf({ 'text/plain': z.string() }, 'A C2SP tlog-proof'),
 }
 
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
@@ -47,40 +59,18 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   { transparencyLog: log, verify },
 ) => {
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
-  const newest = {
-    ...operation('proof', 'logCheckpoint', 'The newest signed checkpoint of the transparency log'),
-    response: textBody('A C2SP checkpoint: origin, size, root, and signatures'),
+  const serveText = (url: string, id: string, summary: string, read: () => string) => {
+    const schema = { ...operation('proof', id, summary), response: bodyOf({ 'text/plain': z.string() }) }
+    app.get(url, { schema }, async (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=2').type(TEXT).send(read()),
+    )
   }
-  app.get('/log/checkpoint', { schema: newest }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).type(TEXT).send(log.checkpoint()),
-  )
-  const keys = {
-    ...operation('proof', 'logKeys', 'The verifier keys of the transparency log, one a line, oldest first'),
-    response: textBody('C2SP verifier keys'),
-  }
-  app.get('/log/vkeys', { schema: keys }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).type(TEXT).send(log.vkeys()),
-  )
-  const tile = {
-    ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
-      description:
-        '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
-    }),
-    params,
-    response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
-  }
+  serveText('/log/checkpoint', 'logCheckpoint', 'The newest signed checkpoint (C2SP)', () => log.checkpoint())
+  serveText('/log/vkeys', 'logKeys', 'The verifier keys of the log (C2SP), oldest first', () => log.vkeys())
   app.get('/log/tile/*', { schema: tile }, async (request, reply) => {
     const bytes = log.tile(`tile/${request.params['*']}`)
     return reply.header('cache-control', FOR_EVER).type('application/octet-stream').send(bytes)
   })
-  const contents = {
-    ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
-      description:
-        'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
-    }),
-    params,
-    response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
-  }
   app.get('/log/contents/*', { schema: contents }, async (request, reply) => {
     const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, signalOfLeaving(reply))
     reply.header('cache-control', isWhole ? FOR_EVER : 'no-store')

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { UsageAnswer } from '../../../contracts/answers/account.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { useErrorRegistry } from '../errors.ts'
-import { usageRoutes } from './usage.ts'
+import { usageRoutes } from './accounts.ts'
 
 const ANSWER: UsageAnswer = {
   tier: 'starter',

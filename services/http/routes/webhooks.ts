@@ -25,6 +25,7 @@ import {
   resumeSchema,
   rotateFields,
   testFields,
+  type WebhookOwner,
   type WebhookService,
   webhookHandlers,
 } from '../webhook-service.ts'
@@ -32,20 +33,25 @@ import {
 const words = (id: string, summary: string, description?: string) =>
   operation('webhooks', id, summary, description === undefined ? {} : { description })
 const one = { params, response: { 200: subscriptionAnswerSchema } }
-type Handlers = ReturnType<typeof webhookHandlers>
+type Handlers = ReturnType<ReturnType<typeof webhookHandlers>>
+/** The handler of a route: an action, for the owner of the key that came. */
+type Act = <Name extends keyof Handlers>(
+  name: Name,
+) => (owner: WebhookOwner, input: Parameters<Handlers[Name]>[0]) => Promise<object | undefined>
 
 /** Subscriptions to webhooks: `/api/webhooks`, their states and secrets, and what was sent. All of it requires a key. */
 export const webhooksPlugin: FastifyPluginAsync<WebhookService> = async (app, options) => {
-  const [on, handlers] = [keyedRoutes(app, options.identify), webhookHandlers(options)]
+  const [on, handlersOf] = [keyedRoutes(app, options.identify), webhookHandlers(options)]
+  const act: Act = (name) => (owner, input) => handlersOf(owner)[name](input as never)
   // Text that is not said to be JSON is refused as every other type is.
   app.removeContentTypeParser('text/plain')
   app.addHook('preSerialization', async (_request, reply, made: { readonly id?: string }) => {
     if (reply.statusCode === 201) reply.header('location', `/api/webhooks/${made.id}`)
     return made
   })
-  subscriptionRoutes(on, handlers)
-  stateRoutes(on, handlers)
-  deliveryRoutes(on, handlers)
+  subscriptionRoutes(on, act)
+  stateRoutes(on, act)
+  deliveryRoutes(on, act)
 }
 
 const CREATED = {
@@ -56,7 +62,7 @@ const CREATED = {
 }
 const CHANGED = { timeframes: ['4h'], url: 'https://bot.example.com/other', max_per_second: 5 }
 
-function subscriptionRoutes(on: On, handlers: Handlers): void {
+function subscriptionRoutes(on: On, act: Act): void {
   on(
     'POST /api/webhooks',
     words(
@@ -68,15 +74,15 @@ function subscriptionRoutes(on: On, handlers: Handlers): void {
       body: createSchema.meta({ examples: [CREATED] }),
       response: { 201: createdSubscriptionAnswerSchema },
     },
-    handlers.create,
+    act('create'),
   )
   on(
     'GET /api/webhooks',
     words('webhooks', 'The subscriptions of the account, with their states'),
     { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } },
-    handlers.list,
+    act('list'),
   )
-  on('GET /api/webhooks/:id', words('webhook', 'One subscription, with its state'), one, handlers.show)
+  on('GET /api/webhooks/:id', words('webhook', 'One subscription, with its state'), one, act('show'))
   on(
     'PATCH /api/webhooks/:id',
     words(
@@ -85,28 +91,28 @@ function subscriptionRoutes(on: On, handlers: Handlers): void {
       'A field that is left out stays as it is; null resets it to its default. Waiting deliveries go to a new address with the same secret; it counts as a new subscription, and ends a failing state.',
     ),
     { ...one, body: changeSchema.meta({ examples: [CHANGED] }) },
-    handlers.change,
+    act('change'),
   )
   on(
     'DELETE /api/webhooks/:id',
     words('deleteWebhook', 'Delete it; after this answer nothing more is sent'),
     { params },
-    handlers.remove,
+    act('remove'),
   )
 }
 
-function stateRoutes(on: On, handlers: Handlers): void {
+function stateRoutes(on: On, act: Act): void {
   on(
     'POST /api/webhooks/:id/pause',
     words('pauseWebhook', 'Send nothing until it is resumed; nothing is lost'),
     one,
-    handlers.pause,
+    act('pause'),
   )
   on(
     'POST /api/webhooks/:id/resume',
     words('resumeWebhook', 'Resume it from its cursor, from now, or from the past'),
     { ...one, body: resumeSchema({}) },
-    handlers.resume,
+    act('resume'),
   )
   on(
     'POST /api/webhooks/:id/recover',
@@ -116,13 +122,13 @@ function stateRoutes(on: On, handlers: Handlers): void {
       'With the same ids and bodies as before; `retries` lists those that wait.',
     ),
     { params, body: z.strictObject(recoverFields), response: { 202: recoveryAnswerSchema } },
-    handlers.recover,
+    act('recover'),
   )
   on(
     'POST /api/webhooks/:id/rotate-secret',
     words('rotateWebhookSecret', 'A new signing secret; it is shown once'),
     { params, body: z.strictObject(rotateFields), response: { 200: rotatedSecretAnswerSchema } },
-    handlers.rotate,
+    act('rotate'),
   )
   on(
     'POST /api/webhooks/:id/test',
@@ -132,22 +138,22 @@ function stateRoutes(on: On, handlers: Handlers): void {
       'Of the event that is named, or of the first event of its filter.',
     ),
     { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
-    handlers.test,
+    act('test'),
   )
 }
 
-function deliveryRoutes(on: On, handlers: Handlers): void {
+function deliveryRoutes(on: On, act: Act): void {
   on(
     'GET /api/webhooks/:id/deliveries',
     words('webhookAttempts', 'Attempts and their results, newest first'),
     { params, querystring: attemptsQuery, response: { 200: attemptsAnswerSchema } },
-    handlers.attempts,
+    act('attempts'),
   )
   on(
     'GET /api/webhooks/:id/retries',
     words('webhookRetries', 'Deliveries that wait for another attempt'),
     { params, response: { 200: retriesAnswerSchema } },
-    handlers.retries,
+    act('retries'),
   )
   on(
     'GET /api/webhooks/:id/events',
@@ -157,6 +163,6 @@ function deliveryRoutes(on: On, handlers: Handlers): void {
       'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint accepted a delivery before.',
     ),
     { params, querystring: eventsQuery, response: { 200: eventsAnswerSchema } },
-    handlers.events,
+    act('events'),
   )
 }

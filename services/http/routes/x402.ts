@@ -2,19 +2,26 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import { z } from 'zod'
 import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import { parseJson } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { sentCredential } from '../../accounts/index.ts'
+import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import {
   PAID_PRODUCTS,
   type PaidCalls,
   type PaidOutcome,
+  type PaidRequest,
   type PaidTier,
   paidPath,
+  type SentBody,
 } from '../../tool-calls/index.ts'
+import { requireJsonType } from '../bodies.ts'
+import { addressOf } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
-import { paidCall, paidRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
   readonly paid: PaidCalls
@@ -43,6 +50,7 @@ const PREFLIGHT_HEADERS = {
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
   const untilGone = createWaits(app)
+  const signalFor = (reply: FastifyReply) => () => untilGone(reply)
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -50,7 +58,12 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, url, {
       words,
       offer: () => paid.tools.offer(tool),
-      answer: (request, reply) => paid.tools.call(paidCall(tool, request, () => untilGone(reply))),
+      answer: (request, reply) =>
+        paid.tools.call({
+          ...paidRequest(request, signalFor(reply)),
+          tool,
+          idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+        }),
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
@@ -59,12 +72,51 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) =>
-        paid.plans.buy(
-          tier,
-          paidRequest(request, () => untilGone(reply)),
-        ),
+      answer: (request, reply) => paid.plans.buy(tier, paidRequest(request, signalFor(reply))),
     })
+  }
+}
+
+/** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
+function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRequest {
+  const { headers, raw, body, id } = request
+  const { traceparent } = headers
+  return {
+    rawHeaders: raw.rawHeaders,
+    body: readPaidBody(raw.rawHeaders, body),
+    authorization: sentCredential(headers),
+    requestId: id,
+    address: addressOf(request),
+    traceparent: isTraceparent(traceparent) ? traceparent : undefined,
+    signal,
+  }
+}
+
+/**
+ * The body of a request to a paid route. It is read as JSON for the price, no matter its headers; whether they say
+ * what they must is checked once it is paid for.
+ *
+ * @param rawHeaders as Node has them: of two lines of one name it otherwise keeps the first and says nothing
+ */
+export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  let [lenient, fault]: [unknown, string | undefined] = [
+    undefined,
+    bytes.length === 0 ? 'it is empty' : undefined,
+  ]
+  try {
+    if (fault === undefined) lenient = parseJson(bytes.toString())
+  } catch (error) {
+    fault = reasonOf(error)
+  }
+  return {
+    isEmpty: bytes.length === 0,
+    lenient,
+    require() {
+      requireJsonType(rawHeaders)
+      if (fault === undefined) return lenient
+      throw new ServiceError('invalid_request', { message: `The body is not JSON: ${fault}` })
+    },
   }
 }
 
@@ -122,56 +174,59 @@ const PAYMENT_HEADERS = z.object({
   'PAYMENT-SIGNATURE': header('The same, as version 2 names it; both only with the same payment'),
   'Payment-Secret': header('`_service.payment.secret` of the first answer, to get it again'),
 })
-const offerSchema = z.object({
-  x402Version: z.int(),
-  accepts: z.array(anyObject).describe('Empty if nothing can be paid'),
-  error: z.string(),
-  code: z.string(),
-  message: z.string(),
-  next_step: z.string(),
-  request_id: z.string(),
-})
+const offerSchema = z
+  .object({
+    error: z.string(),
+    code: z.string(),
+    message: z.string(),
+    next_step: z.string(),
+    request_id: z.string(),
+  })
+  .extend({ x402Version: z.int(), accepts: z.array(anyObject).describe('Empty if nothing can be paid') })
 const block = z.object({ _service: serviceBlockSchema })
-const boughtPlanSchema = z.object({
+const boughtPlanSchema = block.extend({
   plan: z.enum(TIERS),
   days: z.int().positive(),
   account_id: z.uuid(),
   from: z.iso.datetime(),
   to: z.iso.datetime(),
-  ...block.shape,
 })
 
 /** The operations at the path of a product: `POST` sells it, `GET` shows its offer to indexers. */
 function wordsOf(product: ToolName | PaidTier) {
   const [noun, words] = NAMES[product]
-  const tool = product === 'starter' || product === 'pro' ? undefined : product
-  const description =
-    tool === undefined
-      ? 'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.'
-      : `${TOOLS[tool].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request gets the same answer again.`
-  return {
-    pay: {
-      ...operation(
-        'payments',
-        `${tool === undefined ? 'buy' : 'pay'}${noun}`,
-        tool === undefined ? `Buy ${words} for 30 days, for the account of the key` : `Pay for ${words}`,
-        { description, security: tool === undefined ? KEY : KEY_IF_ANY },
-      ),
-      headers: PAYMENT_HEADERS,
-      body:
-        tool === undefined
-          ? z.object({}).describe('Empty; may be left out')
-          : TOOLS[tool].request.meta({ examples: [PAID_PRODUCTS[tool].example.request] }),
-      response: {
-        200: tool === undefined ? boughtPlanSchema : z.intersection(TOOLS[tool].response, block),
-        402: offerSchema.describe('The offer, or why a payment was refused'),
+  const offer = {
+    ...operation('payments', `offer${noun}`, `The price of ${words}: the offer that POST makes`, {
+      description: 'The answer is always 402. HEAD has the same headers and no body.',
+    }),
+    response: { 402: offerSchema.describe('The offer') },
+  }
+  const refused = offerSchema.describe('The offer, or why a payment was refused')
+  if (product === 'starter' || product === 'pro')
+    return {
+      offer,
+      pay: {
+        ...operation('payments', `buy${noun}`, `Buy ${words} for 30 days, for the account of the key`, {
+          description:
+            'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
+          security: KEY,
+        }),
+        headers: PAYMENT_HEADERS,
+        body: z.object({}).describe('Empty; may be left out'),
+        response: { 200: boughtPlanSchema, 402: refused },
       },
-    },
-    offer: {
-      ...operation('payments', `offer${noun}`, `The price of ${words}: the offer that POST makes`, {
-        description: 'The answer is always 402. HEAD has the same headers and no body.',
+    }
+  const { description, request, response } = TOOLS[product]
+  return {
+    offer,
+    pay: {
+      ...operation('payments', `pay${noun}`, `Pay for ${words}`, {
+        description: `${description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request gets the same answer again.`,
+        security: KEY_IF_ANY,
       }),
-      response: { 402: offerSchema.describe('The offer') },
+      headers: PAYMENT_HEADERS,
+      body: request.meta({ examples: [PAID_PRODUCTS[product].example.request] }),
+      response: { 200: z.intersection(response, block), 402: refused },
     },
   }
 }

@@ -26,10 +26,7 @@ export function describeRateLimits(name: string, openHarness: () => Promise<Rate
       for (let n = 0; n < 5; n++) all.push(await limits.take({ address }))
       expect(all.map(({ isAdmitted }) => isAdmitted)).toEqual([true, true, true, false, false])
       expect(all.map(({ states }) => states[0]?.remaining)).toEqual([2, 1, 0, 0, 0])
-      for (const { states } of all) {
-        expect(states[0]?.resetsInMs).toBeGreaterThanOrEqual(0)
-        expect(states[0]?.resetsInMs).toBeLessThanOrEqual(1_000)
-      }
+      for (const { states } of all) expect([0, 1]).toContain(states[0]?.seconds)
       expect((await limits.take({ address: other })).isAdmitted).toBe(true)
       await harness.pass(1_001)
       expect((await limits.take({ address })).isAdmitted).toBe(true)

@@ -8,9 +8,9 @@ export function rateLimitsOn(now: () => number): RateLimits {
     async take() {
       if (now() >= endsAt) [count, endsAt] = [0, now() + 1_000]
       count += 1
-      const remaining = Math.max(0, limit - count)
-      const state = { policy: 'address', limit, remaining, resetsInMs: endsAt - now() } as const
-      return { isAdmitted: count <= limit, states: [state] }
+      const [isAdmitted, remaining] = [count <= limit, Math.max(0, limit - count)]
+      const seconds = Math.ceil((endsAt - now()) / 1_000)
+      return { isAdmitted, states: [{ policy: 'address', limit, remaining, isAdmitted, seconds }] }
     },
   }
 }

@@ -6,7 +6,7 @@ import { PRICES } from '../../../contracts/tools/prices.ts'
 import { hurry } from '../../../testing/time/hurry.fixture.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../../accounts/testing/accounts.fixture.ts'
-import { readPaidBody } from '../../http/routes/x402-request.ts'
+import { readPaidBody } from '../../http/routes/x402.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
 import {
