@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 65_390,
+  productLines: 65_352,
   testLines: 80_194,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
