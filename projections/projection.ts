@@ -15,26 +15,25 @@ export interface Rows<Row extends JsonObject> {
  */
 export type Projection<Row extends JsonObject = JsonObject> = DataProjection<Row> | RecordedProjection<Row>
 
-interface ProjectionOptions {
+interface Folding<Row extends JsonObject, Event> {
   /** Lower case and underscores; part of a table name. */
   readonly name: string
   /** Raised whenever the fold or the shape of its rows changes: the rows of another version are dropped and built anew. */
   readonly version: number
   /** The events it is made of; others never reach it. */
   readonly events: readonly EventType[]
+  /** Folds one event. What it throws stops the projection at this event; nothing is skipped. */
+  fold(rows: Rows<Row>, event: Event): void
 }
 
 /** Made of what its events say. */
-export interface DataProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
+export interface DataProjection<Row extends JsonObject = JsonObject> extends Folding<Row, ServiceEvent> {
   readonly needs?: 'data'
-  /** Folds one event. What it throws stops the projection at this event; nothing is skipped. */
-  fold(rows: Rows<Row>, event: ServiceEvent): void
 }
 
 /** Folds events exactly as they were appended, without upcasting them. */
-export interface RecordedProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
+export interface RecordedProjection<Row extends JsonObject = JsonObject> extends Folding<Row, RecordedEvent> {
   readonly needs: 'recorded'
-  fold(rows: Rows<Row>, event: RecordedEvent): void
 }
 
 /** Rows in a plain map, for tests and for folds that need no disk. */

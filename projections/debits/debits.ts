@@ -44,11 +44,7 @@ export const debits: Projection<DebitPlace | UsageDay> = {
 }
 
 /** The place of the chat that an idempotency key was used for. Key: {@link chatKey}. */
-export interface ChatPlace extends JsonObject {
-  readonly window: string
-  readonly revision: Revision
-  readonly requestHash: string
-}
+export type ChatPlace = DebitPlace
 
 /** @param idempotencyHash hash of the payer's Idempotency-Key */
 export const chatKey = (payerId: string, idempotencyHash: string): string => `${payerId}/${idempotencyHash}`

@@ -4,17 +4,12 @@ import type { StoreHealth } from '../../log/event-store.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 
 /** A part that can be asked how it is. */
-interface Adapter {
-  health(): Promise<StoreHealth>
-}
+type Adapter = { health(): Promise<StoreHealth> }
 
 /** A probe waits a few seconds at most, so a part that does not answer in time has failed. */
 const HEALTH_TIMEOUT_MS = 2_000
 
-const SERVERS: Readonly<Record<string, string>> = {
-  nats: 'NATS',
-  redis: 'Redis',
-}
+const SERVERS: Readonly<Record<string, string>> = { nats: 'NATS', redis: 'Redis' }
 
 /** How store, bus and cache are, and the versions of what this process runs on. */
 export async function adapterHealth(adapters: {

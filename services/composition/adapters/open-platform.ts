@@ -4,9 +4,8 @@ import { isServiceError, reasonOf, ServiceError } from '../../../contracts/error
 import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/log-end.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { type EventStore } from '../../log/event-store.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
-import { type AppendDone, timeAppends } from '../../log/time-appends.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
@@ -202,4 +201,28 @@ export async function awaitStore<Answer>(
       await time.sleep(Math.min(RETRY_MS, waitsForMs - waitedMs), new AbortController().signal)
     }
   }
+}
+
+/** Told of each append. */
+export type AppendDone = (append: {
+  readonly durationS: number
+  /** Code of the error; undefined where it was appended. */
+  readonly error: string | undefined
+}) => void
+
+/** The store, with the duration of each append told. */
+export function timeAppends(store: EventStore, done: AppendDone): EventStore {
+  const append: EventStore['append'] = async (...asked) => {
+    const startedAt = performance.now()
+    let error: string | undefined
+    try {
+      return await store.append(...asked)
+    } catch (fault) {
+      error = isServiceError(fault) ? fault.code : 'internal_error'
+      throw fault
+    } finally {
+      done({ durationS: (performance.now() - startedAt) / 1_000, error })
+    }
+  }
+  return { ...store, append }
 }

@@ -4,11 +4,11 @@ import type { Outcome } from '../../../contracts/domain/outcome.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { brokenInvariants } from '../../../contracts/errors/assert.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import type { AppendDone } from '../../log/time-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import type { PaymentTotals, Settler } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { type Dispatcher, type DispatchMetrics } from '../../webhooks/index.ts'
+import type { AppendDone } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from '../roles/market-health.ts'
 
 /** Counts what the parts of a process do; made before them. */

@@ -35,6 +35,8 @@ export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
 export function openCallers(parts: Parts) {
   const { settings, platform, projector, toolHandler, publicUrl, log, version, shutdown } = parts
   const { idOf, cache } = platform
+  const allowPrivate = settings.WEBHOOKS_ALLOW_PRIVATE
+  const guard = createEgressGuard({ allowPrivate, ownHosts: ownHosts(settings) })
   const accounts = createAccounts({
     ...platform.basics,
     index: projector && createAccountIndex(projector),
@@ -43,13 +45,7 @@ export function openCallers(parts: Parts) {
     erasures: openErasureList(join(platform.directory, ERASURE_LIST_FILE)),
     mailer: openMailer(settings),
     cache,
-    fetchDocument: createGuardedFetch({
-      guard: createEgressGuard({
-        allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
-        ownHosts: ownHosts(settings),
-      }),
-      userAgent: `signal-service/${version}`,
-    }),
+    fetchDocument: createGuardedFetch({ guard, userAgent: `signal-service/${version}` }),
     onSignInMail: parts.counters.signInMail,
     publicUrl,
     report: (event, details) => log.warn(details, event),
@@ -79,12 +75,8 @@ export function openCallers(parts: Parts) {
     version,
     now: Date.now,
   })
-  const usage = answerUsage({
-    identify: accounts.identify,
-    ledger,
-    source: projector === undefined ? { range: keepsNoReadModels } : projector.reader(debits),
-    now: Date.now,
-  })
+  const source = projector === undefined ? { range: keepsNoReadModels } : projector.reader(debits)
+  const usage = answerUsage({ identify: accounts.identify, ledger, source, now: Date.now })
   return { accounts, ledger, calls, usage }
 }
 

@@ -94,11 +94,8 @@ export function openEngineParts(deps: EngineDeps) {
       newId,
       clock,
       sleep,
-      onProblem: (exchange, error) =>
-        log.warn(
-          { exchange, code: error.code },
-          `the coins of ${exchange} cannot be ranked: ${error.message}`,
-        ),
+      onProblem: (exchange, { code, message }) =>
+        log.warn({ exchange, code }, `the coins of ${exchange} cannot be ranked: ${message}`),
     }),
   }
 }

@@ -169,10 +169,8 @@ function openFollower(
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {
-      log.error(
-        { err: error, series: seriesName(series), againInMs },
-        'a series was closed; the others go on',
-      )
+      const closed = { err: error, series: seriesName(series), againInMs }
+      log.error(closed, 'a series was closed; the others go on')
       counters.seriesClosed(series.exchange, error.code)
     },
     onFailed: (series, error, againInMs) =>
@@ -231,10 +229,9 @@ async function labelOthers(
     clock,
     sleep,
     signal,
-    onFailure: (series, error) =>
-      log.warn(
-        { err: error, series: seriesName(series) },
-        'verdicts not followed any more wait for outcomes',
-      ),
+    onFailure(series, error) {
+      const failed = { err: error, series: seriesName(series) }
+      log.warn(failed, 'verdicts not followed any more wait for outcomes')
+    },
   })
 }

@@ -37,11 +37,7 @@ export function openTransparencyLog(parts: Parts) {
   const url = settings.PUBLIC_URL
   const signer = createCheckpointSigner({
     ...common,
-    keys: loadLogKeys({
-      given: settings.LOG_KEYS,
-      file: join(directory, 'log.keys'),
-      random: randomBytes,
-    }),
+    keys: loadLogKeys({ given: settings.LOG_KEYS, file: join(directory, 'log.keys'), random: randomBytes }),
     kept: new NewestCheckpoint(settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')),
     origin: settings.LOG_ORIGIN,
     firstOrigin: url === undefined ? `signal-service/${logId}` : `${new URL(url).host}/log`,

@@ -158,11 +158,8 @@ const SHARE_BEHIND = 10
 export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
   const subscriptions = health.shards.reduce((total, shard) => total + shard.subscriptions, 0)
   const problem = health.problem ?? delayOf(health, subscriptions) ?? digestProblems[0]
-  return optionalComponent(
-    'dispatcher',
-    problem,
-    `${subscriptions} subscriptions, log read up to ${health.position}`,
-  )
+  const detail = `${subscriptions} subscriptions, log read up to ${health.position}`
+  return optionalComponent('dispatcher', problem, detail)
 }
 
 /** The reason why webhooks are sent late; undefined if they are not. */

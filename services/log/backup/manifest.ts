@@ -73,11 +73,8 @@ export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sh
   return bytes.toString('utf8')
 }
 
-interface BackupFile {
-  readonly name: string
-  /** Position of the first event, of a file that holds a stretch of the log: what lies before it can still be restored. */
-  readonly first?: number
-}
+/** A file; with the position of its first event if it holds a stretch of the log: what lies before can still be restored. */
+type BackupFile = { readonly name: string; readonly first?: number }
 
 export function damaged({ name, first }: BackupFile, why: string, cause?: unknown): ServiceError {
   const whole = first === undefined ? '' : `; what is whole goes up to position ${first - 1}`

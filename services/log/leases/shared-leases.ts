@@ -14,34 +14,26 @@ import { createLeasedWork, type Lease, type LeasedWork, type LeaseHandlers } fro
 import type { Leases } from './leases.ts'
 
 /** Everybody's part of a group of work, and where the log says so. */
-export interface LeaseTable {
+interface LeaseTable {
   readonly revision: Revision | 'no-stream'
   readonly holders: readonly LeaseHolder[]
 }
 
 /** A decided table to record, if any, and the result once it is durable. */
-export interface LeaseChange<Result> {
+interface LeaseChange<Result> {
   readonly record?: { readonly type: 'LeaseTaken' | 'LeaseReleased'; readonly table: readonly LeaseHolder[] }
   readonly result: Result
 }
 
-export interface LeaseLogOptions extends Pick<Clock, 'sleep' | 'elapsed'> {
-  readonly store: EventStore
-  readonly group: string
-  /** This process, and no other one, also not an earlier one. */
-  readonly holder: string
-  readonly newId: () => string
-}
-
-export const nextRevision = (revision: LeaseTable['revision']): Revision =>
+const nextRevision = (revision: LeaseTable['revision']): Revision =>
   revision === 'no-stream' ? 0 : revision + 1
 
 /**
  * Decides over the newest table of a group, again if another append was first; the newest event of its stream says
  * everything. Ends when the next renewal is due. @throws ServiceError of {@link executeCommand}
  */
-export async function changeLeases<Result>(
-  { store, group, holder, newId, elapsed, sleep }: LeaseLogOptions,
+async function changeLeases<Result>(
+  { store, group, holder, newId, elapsed, sleep }: LeasesOptions,
   decide: (before: LeaseTable) => LeaseChange<Result>,
 ): Promise<Result> {
   const stream = leaseStream(group)
@@ -94,7 +86,12 @@ function requireRisingTerms({ revision, holders }: LeaseTable, table: readonly L
   }
 }
 
-export interface LeasesOptions extends LeaseLogOptions, Pick<Clock, 'now'> {
+export interface LeasesOptions extends Pick<Clock, 'now' | 'sleep' | 'elapsed'> {
+  readonly store: EventStore
+  readonly group: string
+  /** This process, and no other one, also not an earlier one. */
+  readonly holder: string
+  readonly newId: () => string
   /** How many shards the work has; the same for all who share it. */
   readonly shards: number
   /** Called with what kept a renewal from happening, and with each failure to begin or end work. */
