@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 65_680,
+  productLines: 65_604,
   testLines: 80_187,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
