@@ -11,12 +11,7 @@ import { visibleStream } from './kit/output.ts'
 /** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
 
-/**
- * Runs one command.
- *
- * @param args the command's name, then its flags.
- * @returns the exit code: 0, that of the error in the registry, or 130 after Ctrl-C.
- */
+/** Runs one command. @returns the exit code: 0, that of the error in the registry, or 130 after Ctrl-C */
 export async function runCommand(args: readonly string[], given: CommandContext): Promise<number> {
   const context = { ...given, stdout: visibleStream(given.stdout), stderr: visibleStream(given.stderr) }
   try {
@@ -60,11 +55,7 @@ function unknownCommand(commands: readonly Command[], [first = '', second = '']:
   })
 }
 
-/**
- * The command that a line begins with: some names are one word, `replay`, some two, `keys create`.
- *
- * @returns undefined if there is none
- */
+/** The command that a line begins with: some names are one word, `replay`, some two, `keys create`. */
 export function findCommand(commands: readonly Command[], words: readonly string[]) {
   for (const length of [2, 1]) {
     const command = commands.find(({ name }) => name === words.slice(0, length).join(' '))

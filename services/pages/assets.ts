@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
-const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /** Reads a file that pages load. Its name changes with its content, so caches may keep it forever. */
 function readAsset(name: string, type: string, at = new URL(`assets/${name}`, import.meta.url)) {
@@ -21,17 +20,16 @@ export const PROOF_SCRIPT = readAsset('proof.mjs', SCRIPT_TYPE)
 /** For the page of a series alone. */
 export const SERIES_SCRIPT = readAsset('series.mjs', SCRIPT_TYPE)
 /** All of lightweight-charts in one file, which its package has beside the one for bundlers. */
-export const CHART_LIBRARY = readAsset(
-  'charts.mjs',
-  SCRIPT_TYPE,
-  new URL('lightweight-charts.standalone.production.mjs', import.meta.resolve('lightweight-charts')),
+const library = new URL(
+  'lightweight-charts.standalone.production.mjs',
+  import.meta.resolve('lightweight-charts'),
 )
+export const CHART_LIBRARY = readAsset('charts.mjs', SCRIPT_TYPE, library)
 export const ICON = readAsset('favicon.svg', 'image/svg+xml')
 export const PREVIEW = readAsset('preview.png', 'image/png')
 export const ASSETS = [STYLE, SCRIPT, PROOF_SCRIPT, SERIES_SCRIPT, CHART_LIBRARY, ICON, PREVIEW] as const
 
 const FOREVER = 'public, max-age=31536000, immutable'
-const A_DAY = 'public, max-age=86400'
 
 /** Crawlers find the board, the record and the documentation; a page for each verdict has no end. */
 const ROBOTS = `User-agent: *
@@ -63,12 +61,13 @@ export const assetRoutes: FastifyPluginAsyncZod = async (app) => {
       return isGzip ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
     })
   }
-  app.get('/favicon.ico', async (_request, reply) =>
-    reply.headers({ 'content-type': ICON.type, 'cache-control': A_DAY }).send(ICON.body),
-  )
-  app.get('/robots.txt', async (_request, reply) =>
-    reply.headers({ 'content-type': TEXT_TYPE, 'cache-control': A_DAY }).send(ROBOTS),
-  )
+  for (const [path, type, body] of [
+    ['/favicon.ico', ICON.type, ICON.body],
+    ['/robots.txt', 'text/plain; charset=utf-8', ROBOTS],
+  ] as const)
+    app.get(path, async (_request, reply) =>
+      reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=86400' }).send(body),
+    )
   for (const [path, onward] of Object.entries(USUAL))
     app.get(path, async (_request, reply) => reply.redirect(onward, 302))
   app.get<{ Params: { coin: string } }>('/series/:exchange/:coin', async ({ params }, reply) =>

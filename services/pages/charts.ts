@@ -117,17 +117,22 @@ const EQUITY_LINES = [
 ] as const
 type EquityMonth = Pick<RecordMonth, 'month' | 'calls' | (typeof EQUITY_LINES)[number][0]>
 
+const COUNTED = [
+  ...EQUITY_LINES.map(([name]) => name),
+  'calls',
+  'forecasts',
+  'within_80',
+  'within_50',
+] as const
+export type MonthTotals = Pick<RecordMonth, 'month' | (typeof COUNTED)[number]>
+
 /** Months over all timeframes and models, oldest first. */
-export const pooledMonths = (rows: readonly EquityMonth[]): EquityMonth[] =>
+export const pooledMonths = (rows: readonly MonthTotals[]): MonthTotals[] =>
   [...Map.groupBy(rows, ({ month }) => month)]
-    .map(([month, all]) => ({
-      month,
-      calls: sum(all, (row) => row.calls),
-      net_bps: sum(all, (row) => row.net_bps),
-      always_buy_bps: sum(all, (row) => row.always_buy_bps),
-      always_sell_bps: sum(all, (row) => row.always_sell_bps),
-      random_bps: sum(all, (row) => row.random_bps),
-    }))
+    .map(([month, all]) => {
+      const totals = COUNTED.map((name) => [name, sum(all, (row) => row[name])])
+      return { month, ...Object.fromEntries(totals) } as MonthTotals
+    })
     .toSorted((a, b) => (a.month < b.month ? -1 : 1))
 
 const [WIDTH, HEIGHT] = [960, 320] as const

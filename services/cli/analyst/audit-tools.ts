@@ -23,6 +23,7 @@ const ANSWER_MS = 120_000
 const NO_ANSWER = 0
 /** A service that is busy, or restarts behind its proxy. */
 const PASSING: ReadonlySet<number> = new Set([NO_ANSWER, 429, 502, 503, 504])
+type Query = Readonly<Record<string, string>>
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
 
 /** Functions of other domains for an audit: the bars and the track record are those of a source. */
@@ -41,12 +42,11 @@ export const auditTools = (source: LogSource, barsOf = barsFrom(source)): AuditT
   async published(grouping) {
     const rows: JsonObject[] = []
     const readPage = async (after: string | undefined) => {
-      const query = new URLSearchParams({ group_by: grouping, ...(after !== undefined && { after }) })
-      const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
-      return page ?? { rows: undefined, next: null }
+      const query = { group_by: grouping, ...(after !== undefined && { after }) }
+      return (await answerAt(source, 'api/track-record', query, publishedSchema)) ?? { next: null }
     }
     for await (const page of pagesOf('the track record', readPage, MOST_PAGES)) {
-      if (page.rows === undefined) return undefined
+      if (!('rows' in page)) return undefined
       rows.push(...page.rows)
     }
     return rows
@@ -66,8 +66,7 @@ const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
   async (series, from, to) => {
     const bars: Candle[] = []
-    const ask = (query: Readonly<Record<string, string>>) =>
-      answerAt(source, `api/bars?${new URLSearchParams(query).toString()}`, barsAnswerSchema)
+    const ask = (query: Query) => answerAt(source, 'api/bars', query, barsAnswerSchema)
     for await (const page of barPages(series, { from, to }, ask)) {
       if (page === undefined) return undefined
       bars.push(...page.bars)
@@ -76,13 +75,18 @@ const barsFrom =
   }
 
 /** Undefined for what is not there. @throws ServiceError `proof_invalid` for another answer than the one of this service */
-async function answerAt<Schema extends z.ZodType>(source: LogSource, path: string, schema: Schema) {
-  const bytes = await source.get(path)
+async function answerAt<Schema extends z.ZodType>(
+  source: LogSource,
+  path: string,
+  query: Query,
+  schema: Schema,
+) {
+  const bytes = await source.get(`${path}?${new URLSearchParams(query).toString()}`)
   if (bytes === undefined) return undefined
   try {
     return schema.parse(JSON.parse(bytes.toString()))
   } catch (error) {
-    const why = `/${path.split('?')[0]} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`
+    const why = `/${path} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`
     throw new ServiceError('proof_invalid', { message: `This cannot be relied on: ${why}.` })
   }
 }

@@ -15,7 +15,7 @@ import {
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
-import { type Command, defineCommand, switchFlag } from '../kit/command.ts'
+import { type Command, defineCommand, flag, switchFlag } from '../kit/command.ts'
 import { createProgressLine } from '../kit/output.ts'
 import { auditTools, serviceSource } from './audit-tools.ts'
 
@@ -64,16 +64,16 @@ const auditCommand = defineCommand({
   operands: ['url'],
   flags: {
     vkey: VKEY_FLAG,
-    state: {
-      schema: z.string().min(1).optional(),
-      help: 'File that is kept from one audit of a log to the next. Default: signal-audit-NAME.json, with the name in the key.',
-      example: 'signal-audit-example.com_foo.json',
-    },
-    checkpoint: {
-      schema: z.string().min(1).optional(),
-      help: 'A /log/checkpoint that you saved on an earlier day. The audit proves that the log only grew since then.',
-      example: './checkpoint-2026-11-01',
-    },
+    state: flag(
+      z.string().min(1).optional(),
+      'File that is kept from one audit of a log to the next. Default: signal-audit-NAME.json, with the name in the key.',
+      'signal-audit-example.com_foo.json',
+    ),
+    checkpoint: flag(
+      z.string().min(1).optional(),
+      'A /log/checkpoint that you saved on an earlier day. The audit proves that the log only grew since then.',
+      './checkpoint-2026-11-01',
+    ),
     json: switchFlag('Writes the report as JSON.'),
   },
   examples: [
@@ -82,9 +82,10 @@ const auditCommand = defineCommand({
   async run(input) {
     const { operands, flags, stdout, stderr, signal, now } = input
     const keys = requireKeys(flags.vkey)
-    const earlier = flags.checkpoint === undefined ? undefined : readNote(flags.checkpoint)
+    const earlier = flags.checkpoint && readNote(flags.checkpoint)
     const seenAt = now()
-    const stateFile = flags.state ?? stateFileOf(keys)
+    // Each log that is audited from one folder has its own state: the key names it.
+    const stateFile = flags.state ?? `signal-audit-${keys[0]?.name.replaceAll(/[^\w.-]+/g, '_')}.json`
     const seen = readState(stateFile)
     const progress = createProgressLine(input)
     let done = 'reading the track record'
@@ -102,9 +103,7 @@ const auditCommand = defineCommand({
       tools: {
         ...auditTools(source),
         async untilSigned() {
-          stderr.write(
-            `waiting ${SIGNED_WITHIN_MS / 1_000} s for a checkpoint of what the track record counts\n`,
-          )
+          stderr.write('waiting 10 s for a checkpoint of what the track record counts\n')
           await sleep(SIGNED_WITHIN_MS, signal)
         },
       },
@@ -116,19 +115,14 @@ const auditCommand = defineCommand({
     progress.end(`audited ${grouped(report.size)} entries`)
     const json = { ...report, signatures: signersOf(report) }
     stdout.write(flags.json ? `${JSON.stringify(json)}\n` : linesOf(report))
-    if (report.findings.length > 0) return ERRORS.audit_failed.exitCode
     // After a finding the evidence stays.
+    if (report.findings.length > 0) return ERRORS.audit_failed.exitCode
     const state: AuditState = { checkpoint: report.checkpoint, seenAt }
-    writeWholeFile(stateFile, JSON.stringify(state))
-    return undefined
+    return writeWholeFile(stateFile, JSON.stringify(state))
   },
 })
 
 export const commands: readonly Command[] = [auditCommand]
-
-/** Each log that is audited from one folder has its own state: the key names it. */
-const stateFileOf = ([key]: readonly Verifier[]): string =>
-  `signal-audit-${(key?.name ?? '').replaceAll(/[^\w.-]+/g, '_')}.json`
 
 const stateSchema = z.strictObject({ checkpoint: z.string(), seenAt: z.int().nonnegative() })
 

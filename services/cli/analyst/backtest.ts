@@ -21,7 +21,14 @@ import {
 } from '../../engine/index.ts'
 import type { RecordedFeed } from '../../market/index.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import { type Command, type CommandInput, defineCommand, settingFlag, switchFlag } from '../kit/command.ts'
+import {
+  type Command,
+  type CommandInput,
+  defineCommand,
+  flag,
+  settingFlag,
+  switchFlag,
+} from '../kit/command.ts'
 import { createProgressLine, grouped, writeFileWhole } from '../kit/output.ts'
 import { chooseFormat, FILE_FLAGS, FILTER_FLAGS } from './replay.ts'
 
@@ -30,16 +37,12 @@ const FLAGS = {
   exchange: FILTER_FLAGS.exchange,
   coin: FILTER_FLAGS.coin,
   timeframe: FILTER_FLAGS.timeframe,
-  from: {
-    schema: instantSchema,
-    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: after the first 500 bars.',
-    example: '2024-01-01',
-  },
-  to: {
-    schema: instantSchema,
-    help: 'Ends here. Default: the end of the data.',
-    example: '2024-07-01',
-  },
+  from: flag(
+    instantSchema,
+    'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: after the first 500 bars.',
+    '2024-01-01',
+  ),
+  to: flag(instantSchema, 'Ends here. Default: the end of the data.', '2024-07-01'),
   ...FILE_FLAGS,
   json: switchFlag('Writes the evaluation as JSON.'),
 } as const
@@ -214,6 +217,12 @@ interface Run {
   readonly rows: readonly TrackRecordRow[]
 }
 
+/** No number of the model was fitted on windows that end from here on. */
+const FITTED_UNTIL = Date.UTC(2025, 6, 1)
+
+/** Scores over such a period say little about bars that the model has not seen. */
+const isInSample = (from: number): boolean => from < FITTED_UNTIL
+
 function jsonOf({ modelVersion, from, to, series, count, scored, rows }: Run): string {
   const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
   const counts = { series, verdicts: count, open: count - scored }
@@ -223,20 +232,18 @@ function jsonOf({ modelVersion, from, to, series, count, scored, rows }: Run): s
 
 function linesOf({ modelVersion, from, count, scored, rows }: Run): string {
   const until = isoDay(FITTED_UNTIL)
-  const lines = [
-    `Backtest of ${modelVersion}: ${grouped(count)} verdicts, ${grouped(count - scored)} of them without an outcome yet.`,
-    isInSample(from)
-      ? `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`
-      : `Out of sample: the model was fitted on bars before ${until}.`,
-    'Information, not advice. Calls of a series that do not overlap; brackets hold 95 % intervals.',
-    '',
-    ...rows.map(recordLine),
-  ]
-  return `${lines.join('\n')}\n`
+  const fitted = isInSample(from)
+    ? `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`
+    : `Out of sample: the model was fitted on bars before ${until}.`
+  return `Backtest of ${modelVersion}: ${grouped(count)} verdicts, ${grouped(count - scored)} of them without an outcome yet.
+${fitted}
+Information, not advice. Calls of a series that do not overlap; brackets hold 95 % intervals.
+
+${rows.map((row) => `${recordLine(row)}\n`).join('')}`
 }
 
 const percentOf = (share: number | null | undefined): string =>
-  share === null || share === undefined ? '–' : `${(100 * share).toFixed(1)} %`
+  typeof share === 'number' ? `${(100 * share).toFixed(1)} %` : '–'
 
 const shareOf = (share: TrackRecordRow['non_overlapping']['win_rate']): string =>
   share === null ? '–' : `${percentOf(share.value)} [${percentOf(share.low)}, ${percentOf(share.high)}]`
@@ -250,23 +257,7 @@ function recordLine({
   baselines,
 }: TrackRecordRow): string {
   const { gross_mean_bps: gross, net_mean_bps: net } = calls
-  const parts = [
-    `${timeframe}: ${grouped(verdicts)} verdicts`,
-    `within the range of four in five ${shareOf(ranges.coverage_80)}`,
-    `${grouped(calls.calls)} calls`,
-    ...(calls.calls === 0
-      ? []
-      : [
-          `won ${shareOf(calls.win_rate)}, random sides ${percentOf(baselines.random.win_rate)}`,
-          `in favour ${percentOf(calls.in_favour?.value)}`,
-          `mean ${gross?.toFixed(1) ?? '–'} bps, after costs ${net?.toFixed(1) ?? '–'}`,
-        ]),
-  ]
-  return parts.join('; ')
+  const made = `${timeframe}: ${grouped(verdicts)} verdicts; within the range of four in five ${shareOf(ranges.coverage_80)}; ${grouped(calls.calls)} calls`
+  if (calls.calls === 0) return made
+  return `${made}; won ${shareOf(calls.win_rate)}, random sides ${percentOf(baselines.random.win_rate)}; in favour ${percentOf(calls.in_favour?.value)}; mean ${gross?.toFixed(1) ?? '–'} bps, after costs ${net?.toFixed(1) ?? '–'}`
 }
-
-/** No number of the model was fitted on windows that end from here on. */
-const FITTED_UNTIL = Date.UTC(2025, 6, 1)
-
-/** Scores over such a period say little about bars that the model has not seen. */
-const isInSample = (from: number): boolean => from < FITTED_UNTIL

@@ -2,35 +2,21 @@ import type { BarsAnswer } from '../../../contracts/answers/bars.ts'
 import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
-import { canonicalJson, type Json, type JsonObject } from '../../../contracts/infra/json.ts'
+import { canonicalJson, type JsonObject } from '../../../contracts/infra/json.ts'
 import { loadModel, SeriesEngine } from '../../engine/index.ts'
 
-/** Fields of a verdict that follow from its place in the log, and not from bars. */
-const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
-
-/** Each release words it differently; the factors give the same reasons in numbers, and they are compared. */
-const WORDS = 'reasoning'
-
-export interface Recomputed {
-  readonly bars: number
-  /** Fields with another value; none where the verdict is the same to the last bit. */
-  readonly differences: readonly {
-    readonly field: string
-    readonly recorded: Json
-    readonly recomputed: Json
-  }[]
-}
+/**
+ * Three fields follow from the place of a verdict in the log, and not from bars. Each release words the reasoning
+ * differently; the factors give the same reasons in numbers, and they are compared.
+ */
+const UNCOMPARED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate', 'reasoning'])
 
 /**
  * Computes a verdict again from its bars, from the one where its state began.
  *
- * @param pages bars in the order of their time
  * @throws ServiceError `config_invalid` if another release computed the verdict, or the bars lead to none
  */
-export async function recomputeVerdict(
-  recorded: Verdict,
-  pages: AsyncIterable<Pick<BarsAnswer, 'bars'>>,
-): Promise<Recomputed> {
+export async function recomputeVerdict(recorded: Verdict, pages: AsyncIterable<Pick<BarsAnswer, 'bars'>>) {
   const model = loadModel()
   if (model.version !== recorded.modelVersion)
     throw new ServiceError('config_invalid', {
@@ -56,14 +42,9 @@ export async function recomputeVerdict(
   const said: JsonObject = recorded
   const found: JsonObject = reading.verdict
   // A field that is left out would hide what it had to say.
-  const fields = { ...found, ...said }
-  const differences = Object.keys(fields)
-    .filter(
-      (field) =>
-        !PLACED.has(field) &&
-        field !== WORDS &&
-        canonicalJson(said[field] ?? null) !== canonicalJson(found[field] ?? null),
-    )
+  const differences = Object.keys({ ...found, ...said })
+    .filter((field) => !UNCOMPARED.has(field))
     .map((field) => ({ field, recorded: said[field] ?? null, recomputed: found[field] ?? null }))
+    .filter((one) => canonicalJson(one.recorded) !== canonicalJson(one.recomputed))
   return { bars: count, differences }
 }

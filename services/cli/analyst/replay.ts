@@ -10,62 +10,58 @@ import {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from '../../analyst/index.ts'
-import { type Command, defineCommand, switchFlag } from '../kit/command.ts'
+import { type Command, defineCommand, flag, switchFlag } from '../kit/command.ts'
 import { createProgressLine, grouped, writeFileWhole, writeToStream } from '../kit/output.ts'
 import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 
 /** Rows of all the pages together; no log has more. */
 const MOST_ROWS = 1_000_000_000
 
-const filter = <Name extends keyof typeof replayFilterParameters>(
-  name: Name,
-  help: string,
-  example: string,
-) => ({ schema: replayFilterParameters[name], help, example })
+const { exchange, coin, timeframe, call, from, to, after } = replayFilterParameters
 
 /** Flags that choose verdicts. */
 export const FILTER_FLAGS = {
   exchange: {
-    ...filter('exchange', 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL'),
+    ...flag(exchange, 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL'),
     alias: 'exchanges',
   },
-  coin: { ...filter('coin', 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH'), alias: 'coins' },
+  coin: { ...flag(coin, 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH'), alias: 'coins' },
   timeframe: {
-    ...filter('timeframe', 'Timeframes, separated by commas. Default: all.', '1h,4h'),
+    ...flag(timeframe, 'Timeframes, separated by commas. Default: all.', '1h,4h'),
     alias: 'timeframes',
   },
-  call: filter('call', 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.', 'BUY,SELL'),
-  from: filter(
-    'from',
+  call: flag(call, 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.', 'BUY,SELL'),
+  from: flag(
+    from,
     'Bars that close at this instant or later; ISO 8601. Default: the beginning.',
     '2025-01-01',
   ),
-  to: filter('to', 'Bars that close before this instant. Default: the end.', '2025-07-01T12:00:00Z'),
-  after: filter('after', 'The cursor of a row: only verdicts after it.', '1234'),
+  to: flag(to, 'Bars that close before this instant. Default: the end.', '2025-07-01T12:00:00Z'),
+  after: flag(after, 'The cursor of a row: only verdicts after it.', '1234'),
 } as const
 
 /** Flags that the service reads as its query. */
 const QUERY_FLAGS = {
   ...FILTER_FLAGS,
-  'as-of': {
-    schema: replayParameters.as_of,
-    help: 'The log as it was: an instant or a position; what was recorded later is left out. Default: now.',
-    example: '2025-03-01',
-  },
+  'as-of': flag(
+    replayParameters.as_of,
+    'The log as it was: an instant or a position; what was recorded later is left out. Default: now.',
+    '2025-03-01',
+  ),
 } as const
 
 /** A file of verdicts, and its format. */
 export const FILE_FLAGS = {
-  out: {
-    schema: z.string().min(1).optional(),
-    help: 'File to write, whole or not at all. Default: none.',
-    example: 'verdicts.parquet',
-  },
-  format: {
-    schema: z.enum(VERDICT_FORMATS).optional(),
-    help: 'How rows are written: ndjson, csv or parquet. Default: what the name of the file ends in, or ndjson.',
-    example: 'csv',
-  },
+  out: flag(
+    z.string().min(1).optional(),
+    'File to write, whole or not at all. Default: none.',
+    'verdicts.parquet',
+  ),
+  format: flag(
+    z.enum(VERDICT_FORMATS).optional(),
+    'How rows are written: ndjson, csv or parquet. Default: what the name of the file ends in, or ndjson.',
+    'csv',
+  ),
 } as const
 
 const wrong = (message: string): ServiceError => new ServiceError('config_invalid', { message })
@@ -90,11 +86,11 @@ const replayCommand = defineCommand({
   ],
   flags: {
     ...QUERY_FLAGS,
-    limit: {
-      schema: z.coerce.number().int().min(1).max(MOST_ROWS).default(MOST_ROWS),
-      help: 'Rows at most. Default: all.',
-      example: '1000',
-    },
+    limit: flag(
+      z.coerce.number().int().min(1).max(MOST_ROWS).default(MOST_ROWS),
+      'Rows at most. Default: all.',
+      '1000',
+    ),
     ...FILE_FLAGS,
     follow: switchFlag('Continues with verdicts as they become visible.'),
     json: switchFlag('With --out: writes what was done to standard output, as JSON.'),

@@ -43,6 +43,13 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
 export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
   command
 
+/** A flag that a command has beside those of the settings. */
+export const flag = <Schema extends z.ZodType>(
+  schema: Schema,
+  help: string,
+  example: string,
+): FlagDefinition<Schema> => ({ schema, help, example })
+
 export const settingFlag = <Name extends SettingName>(
   setting: Name,
 ): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })

@@ -11,11 +11,7 @@ export { grouped } from '../../../contracts/domain/statistics.ts'
 /** C0 but line ends and tabs, DEL, C1, and the marks that turn the direction of letters around. */
 const HIDDEN = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
-/**
- * Text with each mark that a terminal would obey written out: it moves no cursor, names no window and hides no word.
- *
- * @example visibleText('\u001b[2K') // '\\u001b[2K'
- */
+/** Text with each mark that a terminal would obey written out. @example visibleText('\u001b[2K') // '\\u001b[2K' */
 export const visibleText = (text: string): string =>
   text.replaceAll(HIDDEN, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -104,11 +100,7 @@ export const cellOf = (value: unknown): string =>
 
 type Chunks = AsyncIterable<string | Uint8Array>
 
-/**
- * Writes at the pace of the reader; the stream stays open. A reader that hung up ends it with EPIPE.
- *
- * @throws ServiceError `config_invalid` or `store_full` if it takes no more; what the chunks fail with
- */
+/** Writes at the pace of the reader; the stream stays open. A reader that hung up ends it with EPIPE. */
 export const writeToStream = (stream: NodeJS.WritableStream, chunks: Chunks): Promise<void> =>
   pour('standard output', chunks, stream as Writable, false)
 
@@ -116,9 +108,7 @@ export const writeToStream = (stream: NodeJS.WritableStream, chunks: Chunks): Pr
  * Writes a file that appears whole or not at all: under another name beside it, which takes its place when all is on the
  * disk. It replaces a file of that name, through a link too, and nothing else.
  *
- * @param signal when it is aborted, nothing is kept and its reason is thrown
- * @returns bytes
- * @throws ServiceError `config_invalid` or `store_full` if it cannot be written; what the chunks fail with
+ * @param signal when it is aborted, nothing is kept and its reason is thrown @returns bytes
  */
 export async function writeFileWhole(file: string, chunks: Chunks, signal: AbortSignal): Promise<number> {
   const isThere = existsSync(file)
@@ -143,7 +133,7 @@ export async function writeFileWhole(file: string, chunks: Chunks, signal: Abort
 /** Marks what the rows fail with, so that it is not taken for a failure of the stream. */
 class RowsFailed extends Error {}
 
-/** @throws ServiceError if the stream fails; what the chunks fail with */
+/** @throws ServiceError `config_invalid` or `store_full` if the stream takes no more; what the chunks fail with */
 async function pour(where: string, chunks: Chunks, stream: Writable, end: boolean): Promise<void> {
   async function* marked(): AsyncGenerator<string | Uint8Array, void, void> {
     try {

@@ -5,15 +5,15 @@ import { createSignalClient, SignalRefusal } from '../../../clients/typescript/s
 import { ERRORS, type ErrorCode, ServiceError } from '../../../contracts/errors/errors.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { SETTINGS } from '../../runtime/config/settings.ts'
-import { type CommandInput, FOLDER_FLAGS, settingFlag } from './command.ts'
+import { type CommandInput, FOLDER_FLAGS, flag, settingFlag } from './command.ts'
 
 /** Flags that choose the service to ask. */
 export const SERVICE_FLAGS = {
-  server: {
-    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-    help: 'Address of the service to ask; the operator adds --operator-token. Without it, the service that runs on --data-dir.',
-    example: 'http://127.0.0.1:8402',
-  },
+  server: flag(
+    z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+    'Address of the service to ask; the operator adds --operator-token. Without it, the service that runs on --data-dir.',
+    'http://127.0.0.1:8402',
+  ),
   'operator-token': settingFlag('OPERATOR_TOKEN'),
   ...FOLDER_FLAGS,
 } as const

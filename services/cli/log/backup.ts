@@ -25,6 +25,7 @@ import {
   type CommandInput,
   defineCommand,
   FOLDER_FLAGS,
+  flag,
   flagsAgain,
   settingFlag,
   switchFlag,
@@ -39,19 +40,11 @@ const BACKUP_FLAGS = {
   json: switchFlag('Writes what was done to standard output, as JSON.'),
 } as const
 
-/**
- * The folder, storage and keys of a command on a backup.
- *
- * @throws ServiceError `config_invalid` for an address, credentials or keys that cannot be used; `store_mismatch` for a
- *   log whose key is not here
- */
+/** The folder, storage and keys of a command on a backup. @throws ServiceError `config_invalid`, `store_mismatch` */
 function backupParts({ operands, flags, environment, now, signal }: CommandInput<typeof BACKUP_FLAGS>) {
   const directory = join(flags['data-dir'], flags.market)
-  const settings = {
-    SEALING_KEY: flags['sealing-key'],
-    WRAPPING_KEYS: flags['wrapping-keys'],
-    MARKET: flags.market,
-  }
+  const { market: MARKET, 'sealing-key': SEALING_KEY, 'wrapping-keys': WRAPPING_KEYS } = flags
+  const settings = { MARKET, SEALING_KEY, WRAPPING_KEYS }
   const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, signal)
   const fingerprint = keyFingerprintOf(settings, directory)
   return {
@@ -152,16 +145,16 @@ const restoreCommand = defineCommand({
   ],
   operands: ['address'],
   flags: {
-    'to-position': {
-      schema: z.coerce.number().int().positive().optional(),
-      help: 'Position of the last event to restore. Default: all.',
-      example: '120000',
-    },
-    erased: {
-      schema: z.string().min(1).optional(),
-      help: 'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, if there is one.',
-      example: '/var/lib/signal/erased-subjects',
-    },
+    'to-position': flag(
+      z.coerce.number().int().positive().optional(),
+      'Position of the last event to restore. Default: all.',
+      '120000',
+    ),
+    erased: flag(
+      z.string().min(1).optional(),
+      'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, if there is one.',
+      '/var/lib/signal/erased-subjects',
+    ),
     ...BACKUP_FLAGS,
   },
   examples: [
@@ -230,12 +223,10 @@ const sealingKeyCommand = defineCommand({
   examples: ['signal sealing-key replace --yes'],
   async run({ flags, stderr }) {
     const directory = join(flags['data-dir'], flags.market)
+    const wrong = (message: string): ServiceError => new ServiceError('config_invalid', { message })
     if (!existsSync(directory))
-      throw new ServiceError('config_invalid', {
-        message: `there is no ${directory}: name the folder (--data-dir) and the market (--market)`,
-      })
-    if (!flags.yes)
-      throw new ServiceError('config_invalid', { message: 'this makes a new key: confirm with --yes' })
+      throw wrong(`there is no ${directory}: name the folder (--data-dir) and the market (--market)`)
+    if (!flags.yes) throw wrong('this makes a new key: confirm with --yes')
     const file = join(directory, WRAPPING_KEYS_FILE)
     // A service that is ended and started by itself would use the key before it was copied to a safe place, and two commands at
     // once would each write a file without the key of the other.

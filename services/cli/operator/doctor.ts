@@ -6,7 +6,13 @@ import { join, resolve } from 'node:path'
 import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
 import { requirePaymentChain } from '../../../contracts/domain/chain.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
-import { ERRORS, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import {
+  ERRORS,
+  type ErrorCode,
+  isServiceError,
+  reasonOf,
+  ServiceError,
+} from '../../../contracts/errors/errors.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
 import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
@@ -116,8 +122,9 @@ const settingsCheck = (flags: Parameters<typeof settingsOf>[0]): Check => ({
 /** The parts of an installation that are there. */
 async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): Promise<readonly Check[]> {
   const { flags, texts, now, signal } = input
-  const { DATA_DIR, MARKET, X402_RPC_URL, NATS_URL, REDIS_URL } = settings
+  const { DATA_DIR, MARKET, X402_RPC_URL } = settings
   const directory = join(DATA_DIR, MARKET)
+  const file = join(directory, 'events.db')
   const socketPath = await findOwnerSocket(directory)
   const own = socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal)
   const server = flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal)
@@ -138,10 +145,13 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
     },
     flags.log && {
       name: 'log',
-      check: () => describeWholeLog(join(directory, 'events.db')),
+      check: () =>
+        existsSync(file)
+          ? `${grouped(checkLog(file))} events, each as it was written`
+          : { weak: 'there is no embedded store; the server of the log checks its own files' },
       nextStep: 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)',
     },
-    ...(existsSync(join(directory, 'events.db')) ? folderChecks(settings, directory, now(), again) : []),
+    ...(existsSync(file) ? folderChecks(settings, directory, now(), again) : []),
     own && {
       name: 'webhooks',
       check: () => describeWebhooks(own.pages('/operator/webhooks', {})),
@@ -160,16 +170,8 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
       check: () => describeChain(X402_RPC_URL, settings),
       nextStep: 'Set X402_RPC_URL to a node of the chain that X402_NETWORK names.',
     },
-    NATS_URL !== undefined && {
-      name: 'NATS',
-      check: () => describePort(NATS_URL, 4222),
-      nextStep: 'Start nats-server, or correct NATS_URL.',
-    },
-    REDIS_URL !== undefined && {
-      name: 'Redis',
-      check: () => describePort(REDIS_URL, 6379),
-      nextStep: 'Start redis-server, or correct REDIS_URL.',
-    },
+    portCheck('NATS', settings.NATS_URL, 4222),
+    portCheck('Redis', settings.REDIS_URL, 6379),
     server && {
       name: 'server',
       check: async () => describeState(await server.state()),
@@ -274,11 +276,6 @@ async function describeStore(settings: Settings, directory: string): Promise<Fou
   }
 }
 
-const describeWholeLog = (file: string): Found =>
-  existsSync(file)
-    ? `${grouped(checkLog(file))} events, each as it was written`
-    : { weak: 'there is no embedded store; the server of the log checks its own files' }
-
 function describeState({ status, components }: ServiceState, begin = ''): Found {
   const problems = components.filter(({ state }) => state !== 'ok')
   const sentences = problems.map(({ name, state, detail }) => `${name} ${state}: ${detail}`)
@@ -311,16 +308,20 @@ async function describeChain(url: string, { X402_NETWORK, X402_ASSET }: Settings
 }
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */
-async function describePort(url: string, defaultPort: number): Promise<Found> {
+function portCheck(name: string, url: string | undefined, defaultPort: number): Check | undefined {
+  if (url === undefined) return undefined
   const { hostname: host, port } = new URL(url)
-  const socket = connect({ host, port: port === '' ? defaultPort : Number(port) })
-  socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
-  try {
-    await once(socket, 'connect')
-    return `${host} accepts connections`
-  } catch (cause) {
-    throw new ServiceError('dependency_unavailable', { message: `${host}: ${reasonOf(cause)}`, cause })
-  } finally {
-    socket.destroy()
+  const check = async (): Promise<Found> => {
+    const socket = connect({ host, port: Number(port || defaultPort) })
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
+    try {
+      await once(socket, 'connect')
+      return `${host} accepts connections`
+    } catch (cause) {
+      throw new ServiceError('dependency_unavailable', { message: `${host}: ${reasonOf(cause)}`, cause })
+    } finally {
+      socket.destroy()
+    }
   }
+  return { name, check, nextStep: `Start ${name}, or correct ${name.toUpperCase()}_URL.` }
 }

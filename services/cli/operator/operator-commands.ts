@@ -6,8 +6,15 @@ import { tierSchema } from '../../../contracts/domain/plans.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { FlagDefinition, FlagDefinitions } from '../../runtime/config/read-flags.ts'
-import { type Command, type CommandInput, defineCommand, requireId, switchFlag } from '../kit/command.ts'
+import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
+import {
+  type Command,
+  type CommandInput,
+  defineCommand,
+  flag,
+  requireId,
+  switchFlag,
+} from '../kit/command.ts'
 import { cellOf, createAnswerWriter } from '../kit/output.ts'
 import { findService, SERVICE_FLAGS } from '../kit/service.ts'
 
@@ -31,7 +38,6 @@ const ID = '019abcde-7c00-7001-8000-00000000000a'
 const NOTE =
   'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
 
-const flag = (schema: z.ZodType, help: string, example: string): FlagDefinition => ({ schema, help, example })
 const accountId = z.uuid().toLowerCase()
 const ACCOUNT_HELP = 'Id of an account.'
 const TIER_HELP = 'Plan to begin: starter, pro, or free.'

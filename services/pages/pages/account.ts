@@ -204,6 +204,11 @@ function accountPage(view: AccountView): Page {
     ...(payments && { payments: 'Payments and receipts' }),
     erase: 'Erase',
   })
+  const plans = table('Plans that begin later', later, {
+    Plan: ({ tier }) => tier,
+    'From, UTC': ({ from }) => time(from),
+    'To, UTC': ({ to }) => time(to),
+  })
   const body = html`<h1>Account</h1>
 <div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
 ${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
@@ -224,14 +229,7 @@ ${tiles([
 <nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
 <h2>Plan</h2>
 <p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
-${
-  later.length > 0 &&
-  table('Plans that begin later', later, {
-    Plan: ({ tier }) => tier,
-    'From, UTC': ({ from }) => time(from),
-    'To, UTC': ({ to }) => time(to),
-  })
-}
+${later.length > 0 && plans}
 ${keysPart(view)}
 <h2 id="sessions">Sessions</h2>
 <p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
@@ -254,18 +252,12 @@ const ending = (path: string, text: string, id: string, label: string, effect: s
   action(`/account/${path}`, text, { tone: 'bad', fields: { id }, question: `${label}? ${effect}`, label })
 
 function keysPart({ account: { keys }, state }: AccountView): Html {
+  const effect = 'Programs that use it are refused from then on.'
   const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
     Key: ({ hint }) => html`<code>${hint}</code>`,
     Name: ({ label }) => label,
     'Made, UTC': ({ created_at }) => time(created_at),
-    Revoke: ({ key_id: id, hint }) =>
-      ending(
-        'keys/revoke',
-        'Revoke',
-        id,
-        `Revoke the key ${hint}`,
-        'Programs that use it are refused from then on.',
-      ),
+    Revoke: ({ key_id: id, hint }) => ending('keys/revoke', 'Revoke', id, `Revoke the key ${hint}`, effect),
   })
   return html`<h2 id="keys">Keys</h2>
 ${keys.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : rows}
@@ -278,8 +270,7 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 function appsPart(apps: readonly AppRow[]): Html {
   const rows = table('Let in with access tokens, not with keys', apps, {
     Program: ({ name }) => (name === '' ? 'without a name' : name),
-    'Known by': ({ redirect_host: host, client_id: id }) =>
-      html`${host}<br><small><code>${id}</code></small>`,
+    'Known by': (one) => html`${one.redirect_host}<br><small><code>${one.client_id}</code></small>`,
     May: ({ scopes }) => scopes.join(', '),
     'Since, UTC': ({ created_at }) => time(created_at),
     End: ({ id, name }) =>
@@ -291,35 +282,25 @@ ${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it
 
 function usagePart({ usage: { days, debits, next }, after, paid }: AccountView): Html {
   const tools = [...new Set(days.flatMap((day) => Object.keys(day.tools)))].toSorted()
+  const ofTool = (name: string) => (day: (typeof days)[number]) => day.tools[name] ?? 0
   const most = Math.max(1, ...days.map(({ calls }) => calls))
   const bar = (calls: number) =>
     html`<svg width="120" height="12" viewBox="0 0 120 12" aria-hidden="true"><rect class="dot" x="0" y="1" height="10" width="${Math.max(1, Math.round((120 * calls) / most))}"/></svg>`
+  const byDay = table('Calls by day and tool', days, {
+    Day: ({ day }) => day,
+    '#Calls': ({ calls }) => calls,
+    Share: ({ calls }) => bar(calls),
+    ...Object.fromEntries(tools.map((name) => [`#${name}`, ofTool(name)])),
+  })
+  const oneByOne = table('Counted calls of the window, newest first', debits, {
+    'Counted, UTC': ({ at }) => time(at, 'second'),
+    Tool: ({ tool }) => tool,
+    Channel: ({ channel }) => channel,
+    '#Used': ({ used }) => used,
+  })
   return html`<h2 id="usage">Usage</h2>
-${
-  days.length === 0
-    ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>`
-    : table('Calls by day and tool', days, {
-        Day: ({ day }) => day,
-        '#Calls': ({ calls }) => calls,
-        Share: ({ calls }) => bar(calls),
-        ...Object.fromEntries(
-          tools.map((name) => [`#${name}`, (day: (typeof days)[number]) => day.tools[name] ?? 0]),
-        ),
-      })
-}
-${
-  debits.length > 0 &&
-  html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${table(
-    'Counted calls of the window, newest first',
-    debits,
-    {
-      'Counted, UTC': ({ at }) => time(at, 'second'),
-      Tool: ({ tool }) => tool,
-      Channel: ({ channel }) => channel,
-      '#Used': ({ used }) => used,
-    },
-  )}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`
-}`
+${days.length === 0 ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>` : byDay}
+${debits.length > 0 && html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${oneByOne}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`}`
 }
 
 /** Anybody who has the id may see the payment. */

@@ -17,6 +17,7 @@ import { errorOf } from '../api-client.ts'
 import {
   equityChart,
   happenedText,
+  type MonthTotals,
   pooledMonths,
   type ReliabilityBin,
   reliabilityChart,
@@ -118,6 +119,7 @@ ${
     : html`${headTiles(rows)}
 <h2 id="ranges">How far the price went</h2>
 ${rangesTable(rows)}
+${coverageTable(pooledMonths(months).filter(({ forecasts }) => forecasts > 0))}
 ${chartsPart(months, reliabilityTable(rows), coin === '' ? '' : ', all coins')}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates(rows)}
@@ -201,6 +203,15 @@ const ends = (
   interval === null || interval.low === null || interval.high === null || trials < FEWEST_FOR_PERCENT
     ? ''
     : `${percent(interval.low)}–${percent(interval.high)}`
+
+/** Windows overlap and coins move together, so a month says less than its count. */
+const coverageTable = (months: readonly MonthTotals[]): Html =>
+  table('Prices at the end of their window, by month', months, {
+    'Month, UTC': ({ month }) => month,
+    '#Forecasts': ({ forecasts }) => whole(forecasts),
+    '#Within, 80 % expected': ({ within_80: within, forecasts }) => shareText(within / forecasts, forecasts),
+    '#Within, 50 % expected': ({ within_50: within, forecasts }) => shareText(within / forecasts, forecasts),
+  })
 
 const rangesTable = (rows: readonly TrackRecordRow[]): Html =>
   table('Prices at the end of their window, beside the range in which four of five were expected', rows, {
