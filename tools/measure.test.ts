@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 65_100,
+  productLines: 65_074,
   testLines: 80_190,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
