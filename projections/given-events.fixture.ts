@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type { Outcome } from '../contracts/domain/outcome.ts'
 import { aVerdict } from '../contracts/domain/verdict.fixture.ts'
 import { barsMissed, type Verdict } from '../contracts/domain/verdict.ts'
-import { ChatAnswered } from '../contracts/events/chat-events.ts'
 import {
   decodeEvent,
   EVENT_CATALOGUE,
@@ -12,7 +11,7 @@ import {
   VerdictRecorded,
 } from '../contracts/events/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/events/event-definition.ts'
-import { QuotaDebited } from '../contracts/events/quota-events.ts'
+import { ChatAnswered, QuotaDebited } from '../contracts/events/quota-events.ts'
 import {
   accountStream,
   chatStream,

@@ -6,7 +6,6 @@ import { ServiceError } from '../errors/errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from '../infra/event.ts'
 import { timeMs } from '../infra/field-schemas.ts'
 import * as accountEvents from './account-events.ts'
-import * as chatEvents from './chat-events.ts'
 import * as deliveryEvents from './delivery-events.ts'
 import {
   defineEvent,
@@ -124,7 +123,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(accountEvents),
   ...definitionsIn(oauthEvents),
   ...definitionsIn(quotaEvents),
-  ...definitionsIn(chatEvents),
   ...definitionsIn(paymentEvents),
   ...definitionsIn(subscriptionEvents),
   ...definitionsIn(deliveryEvents),

@@ -15,7 +15,6 @@ export function trustedProxies(trust: TrustProxy | undefined) {
 export const addressOf = ({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string =>
   normaliseAddress(ip) ?? normaliseAddress(socket.remoteAddress) ?? 'unknown'
 
-/** The site of the caller of a request, as {@link addressSite} has it. */
 export const siteOf = (request: FastifyRequest): string => addressSite(addressOf(request))
 
 /**

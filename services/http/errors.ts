@@ -35,11 +35,10 @@ export async function logCause(
 ): Promise<void> {
   const { code, cause, isForCallers } = error
   if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
-  const isFirst = await causeLines.consume(code).then(
-    () => true,
-    () => false,
+  await causeLines.consume(code).then(
+    () => log.warn({ err: error, request_id: requestId }, 'requests are refused'),
+    () => undefined,
   )
-  if (isFirst) log.warn({ err: error, request_id: requestId }, 'requests are refused')
 }
 
 const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
@@ -47,15 +46,12 @@ const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
 const IS_PATTERN = /[*:()]/
 
 /** A refusal as a page shows it. */
-export interface ShownRefusal {
+export interface ShownRefusal extends Pick<ServiceError, 'code' | 'message' | 'nextStep'> {
   readonly status: number
-  readonly code: string
-  readonly message: string
-  readonly nextStep: string
   readonly requestId: string
 }
 
-/** Sends a refusal as a page, for who would rather have one. */
+/** Sends a refusal as a page, for a caller that prefers one. */
 type ShowRefusal = (reply: FastifyReply, refusal: ShownRefusal) => FastifyReply
 const SHOW = Symbol('shows a refusal')
 
@@ -165,21 +161,14 @@ export function toServiceError(error: FastifyError, request?: FastifyRequest): S
   return new ServiceError(FRAMEWORK_CODES[error.code] ?? 'invalid_request')
 }
 
-type ValidationFault = NonNullable<FastifyError['validation']>[number]
-
 /** The fault that the schema found, without the framework's wrapping. */
-const issueOf = ({
-  keyword: code,
-  instancePath,
-  message = 'is not valid',
-  params,
-}: ValidationFault): InputIssue => ({
-  code,
-  path: instancePath
+const issueOf = (fault: NonNullable<FastifyError['validation']>[number]): InputIssue => ({
+  code: fault.keyword,
+  path: fault.instancePath
     .split('/')
     .flatMap((part) => (part === '' ? [] : /^\d+$/.test(part) ? Number(part) : part)),
-  message,
-  keys: Array.isArray(params.keys) ? params.keys.map(String) : [],
+  message: fault.message ?? 'is not valid',
+  keys: Array.isArray(fault.params.keys) ? fault.params.keys.map(String) : [],
 })
 
 const invalidRequest = (fields: readonly InputFault[]): ServiceError =>

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '../../contracts/errors/errors.ts'
+import { ERRORS } from '../../contracts/errors/errors.ts'
 import type { ShownRefusal } from '../http/errors.ts'
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, readonly [lead: string, next: string]>> = {
 export function errorPage({ status, code, message, nextStep, requestId }: ShownRefusal): Page {
   const title = TITLES[status] ?? 'That did not work'
   const [lead, next] = WORDS[code] ?? [message, nextStep]
-  const saysMore = message !== lead && message !== ERRORS[code as ErrorCode]?.message
+  const saysMore = message !== lead && message !== ERRORS[code].message
   const body = html`<h1>${title}</h1>
 <p class="lead">${lead}${saysMore && html` <span class="dim">${message}</span>`}</p>
 <p>${next}</p>

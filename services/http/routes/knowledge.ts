@@ -1,7 +1,7 @@
-import type { FastifyError, FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyError, FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { chatAnswerSchema, searchAnswerSchema } from '../../../contracts/answers/knowledge.ts'
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { chatKnowledgeRequest, searchKnowledgeRequest } from '../../../contracts/tools/free-tools.ts'
 import { sentCredential } from '../../accounts/index.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
@@ -12,81 +12,69 @@ export interface KnowledgeRoutesOptions {
   readonly service: Pick<KnowledgeService, 'chat' | 'search'>
 }
 
+const SEARCH = {
+  ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
+    description:
+      'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
+    security: KEY,
+  }),
+  body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
+  response: { 200: searchAnswerSchema },
+}
+const KEY_HINT =
+  'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again'
+const CHAT = {
+  ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
+    description:
+      'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
+    security: KEY,
+  }),
+  headers: z.object({ 'Idempotency-Key': z.string().optional().describe(KEY_HINT) }),
+  body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
+  response: { 200: chatAnswerSchema },
+}
+
 /**
  * `POST /api/search`: the sections of the documentation that fit some words, and `POST /api/chat`: an answer to one
  * question from the documentation, of which an account has so many in a window. Both need a key.
  */
 export const knowledgePlugin: FastifyPluginAsync<KnowledgeRoutesOptions> = async (app, { service }) => {
-  await app.register(async (search) => {
-    useSearchFailures(search, 'INVALID_QUERY')
-    const schema = {
-      ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
-        description:
-          'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
-        security: KEY,
-      }),
-      body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
-      response: { 200: searchAnswerSchema },
-    }
-    search.post('/api/search', { schema, validatorCompiler: unchecked }, async ({ body, headers }, reply) => {
+  // Text that is not said to be JSON is refused as every other type is.
+  app.removeContentTypeParser('text/plain')
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = inTheirCodes(error, request.routeOptions.url === '/api/chat')
+    return answerFailure(refusal, request, reply.header('cache-control', 'no-store'))
+  })
+  app.post(
+    '/api/search',
+    { schema: SEARCH, validatorCompiler: unchecked },
+    async ({ body, headers }, reply) => {
       const answer = await service.search({ request: body, authorization: sentCredential(headers) })
       // Caches keep it apart for each key, so that none is served past the key.
       reply.headers({ 'cache-control': 'public, max-age=300', vary: 'authorization' })
       return answer
+    },
+  )
+  app.post('/api/chat', { schema: CHAT, validatorCompiler: unchecked }, async (request, reply) => {
+    const { 'idempotency-key': key } = request.headers
+    const { body, isReplay } = await service.chat({
+      request: request.body,
+      authorization: sentCredential(request.headers),
+      idempotencyKey: typeof key === 'string' ? key : undefined,
+      requestId: request.id,
+      channel: 'http',
     })
-  })
-  await app.register(async (chat) => {
-    useSearchFailures(chat, 'INVALID_QUESTION')
-    const schema = {
-      ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
-        description:
-          'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
-        security: KEY,
-      }),
-      headers: z.object({
-        'Idempotency-Key': z
-          .string()
-          .optional()
-          .describe(
-            'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again',
-          ),
-      }),
-      body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
-      response: { 200: chatAnswerSchema },
-    }
-    chat.post('/api/chat', { schema, validatorCompiler: unchecked }, async (request, reply) => {
-      const { 'idempotency-key': key } = request.headers
-      const { body, isReplay } = await service.chat({
-        request: request.body,
-        authorization: sentCredential(request.headers),
-        idempotencyKey: typeof key === 'string' ? key : undefined,
-        requestId: request.id,
-        channel: 'http',
-      })
-      reply.header('cache-control', 'no-store')
-      if (isReplay) reply.header('idempotency-replayed', 'true')
-      return body
-    })
-  })
-}
-
-/**
- * Answers the failures of search and chat in the codes that they promise: a body that cannot be read as JSON in the
- * code given, and what failed inside as `INTERNAL_ERROR`. No failure may be kept by caches.
- */
-function useSearchFailures(app: FastifyInstance, unreadable: ErrorCode): void {
-  // Text that is not said to be JSON is refused as every other type is.
-  app.removeContentTypeParser('text/plain')
-  app.setErrorHandler((error: FastifyError, request, reply) => {
     reply.header('cache-control', 'no-store')
-    return answerFailure(inTheirCodes(error, unreadable), request, reply)
+    if (isReplay) reply.header('idempotency-replayed', 'true')
+    return body
   })
 }
 
-function inTheirCodes(error: FastifyError, unreadable: ErrorCode): ServiceError {
+/** A failure in the codes that search and chat promise; what failed inside is `INTERNAL_ERROR`. */
+function inTheirCodes(error: FastifyError, isChat: boolean): ServiceError {
   const refusal = toServiceError(error)
   if (refusal.code === 'internal_error') return new ServiceError('INTERNAL_ERROR', { cause: error })
-  return !isServiceError(error) && refusal.code === 'invalid_request'
-    ? new ServiceError(unreadable, { message: 'The body cannot be read as JSON.', cause: error })
-    : refusal
+  if (isServiceError(error) || refusal.code !== 'invalid_request') return refusal
+  const code = isChat ? 'INVALID_QUESTION' : 'INVALID_QUERY'
+  return new ServiceError(code, { message: 'The body cannot be read as JSON.', cause: error })
 }

@@ -9,32 +9,30 @@ import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { sendPublic } from '../send-public.ts'
 
 const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
-const tokens = {
-  ...operation('account', 'token', 'Exchange a code or a refresh token for an access token (RFC 6749)', {
-    description: 'Parameters come as a form.',
-  }),
-  response: {
-    200: z.object({
-      access_token: z.string(),
-      token_type: z.literal('Bearer'),
-      expires_in: z.int(),
-      refresh_token: z.string().optional(),
-      scope: z.string(),
-    }),
-    '4xx': refusal,
-  },
-}
-const revocation = {
-  ...operation('account', 'revokeToken', 'Revoke a token, and the access that it belongs to (RFC 7009)'),
-  response: { 200: z.object({}), '4xx': refusal },
-}
-const registration = {
-  ...operation('account', 'registerClient', 'Register a client that has no document of its own (RFC 7591)', {
-    description:
-      'A JSON body with `redirect_uris` and a `client_name`. Nothing of it is stored: the id holds it.',
-  }),
-  response: { 201: anyObject, '4xx': refusal },
-}
+const described = (id: string, summary: string, status: number, answer: z.ZodType) => ({
+  ...operation('account', id, summary),
+  response: { [status]: answer, '4xx': refusal },
+})
+const issued = z.object({
+  access_token: z.string(),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int(),
+  refresh_token: z.string().optional(),
+  scope: z.string(),
+})
+const tokens = described(
+  'token',
+  'Exchange a code or a refresh token, sent as a form (RFC 6749)',
+  200,
+  issued,
+)
+const revocation = described('revokeToken', 'Revoke a token and its access (RFC 7009)', 200, z.object({}))
+const registration = described(
+  'registerClient',
+  'Register a client, whose id holds it (RFC 7591)',
+  201,
+  anyObject,
+)
 
 /** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -78,7 +76,7 @@ function clientRequest(request: FastifyRequest): ClientRequest {
   }
 }
 
-/** HTTP statuses of refusals that are not the client's to mend by another request (RFC 6749 §5.2). */
+/** Statuses of refusals that another request of the client does not mend (RFC 6749 §5.2). */
 const STATUSES: Readonly<Partial<Record<OAuthError['code'], number>>> = {
   invalid_client: 401,
   temporarily_unavailable: 503,

@@ -161,7 +161,7 @@ function malformed(random: SeededRandom, routes: readonly Route[]): HostileReque
   const { path } = random.pick(routes)
   const post = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n`
   const [kind, text] = random.pick<readonly [string, string | Buffer]>([
-    ['random bytes', random.bytes(1 + random.below(500))],
+    ['random bytes', random.bytes(2 + random.below(500))],
     ['another protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['another protocol', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
