@@ -6,13 +6,7 @@ import { join, resolve } from 'node:path'
 import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
 import { requirePaymentChain } from '../../../contracts/domain/chain.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
-import {
-  ERRORS,
-  type ErrorCode,
-  isServiceError,
-  reasonOf,
-  ServiceError,
-} from '../../../contracts/errors/errors.ts'
+import { ERRORS, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
 import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
