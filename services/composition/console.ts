@@ -14,9 +14,7 @@ export function createConsole(
   const showVerdicts = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   let [shownStep, isBroken] = [-1, false]
   // A reader that hung up, or a full disk: the service goes on without lines for people.
-  output.on('error', () => {
-    isBroken = true
-  })
+  output.on('error', () => void (isBroken = true))
   const write = (line: string): void => {
     if (!isBroken) output.write(`${line}\n`)
   }

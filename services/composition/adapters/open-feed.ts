@@ -49,15 +49,8 @@ export async function openFeed(start: Start, platform: Platform): Promise<Market
   })
 }
 
-type RecordedSettings = Partial<
-  Pick<
-    Settings,
-    'MARKET_DATA' | 'EXCHANGES' | 'COINS' | 'TIMEFRAMES' | 'MARKET_FROM' | 'MARKET_TO' | 'MARKET_SPEED'
-  >
->
-
 export function openRecordedFeed(
-  settings: RecordedSettings,
+  settings: Partial<Settings>,
   present: { readonly now: number; readonly report: (notice: string) => void },
 ): RecordedFeed {
   const { MARKET_DATA, EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings

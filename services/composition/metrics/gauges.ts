@@ -11,49 +11,27 @@ import { type Dispatcher, type DispatchMetrics } from '../../webhooks/index.ts'
 import type { AppendDone } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from '../roles/market-health.ts'
 
+/** Names and buckets are those of OpenTelemetry's semantic conventions, where they have some. */
+const histogramIn =
+  (registry: Registry) =>
+  <Label extends string = never>(name: string, help: string, buckets: number[], labelNames: Label[] = []) =>
+    new Histogram({ name, help, buckets, labelNames, registers: [registry] })
+
 /** Counts what the parts of a process do; made before them. */
 export function createCounters(registry: Registry) {
-  const registers = [registry]
-  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const recorded = counter(
-    'verdicts_recorded_total',
-    'Verdicts appended by this process',
-    'exchange',
-    'timeframe',
-    'call',
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const recorded = counter('verdicts_recorded_total', 'Verdicts appended', 'exchange', 'timeframe', 'call')
+  const labelled = counter('outcomes_labelled_total', 'Outcomes appended', 'exchange', 'timeframe', 'race')
+  const failures = counter('append_failures_total', 'Times that verdicts began to wait for the store', 'code')
+  const closed = counter('series_closed_total', 'Series closed because of a fault', 'exchange', 'code')
+  const mails = counter('sign_in_mails_total', 'Sign-in mails, sent or held back by a limit', 'outcome')
+  const appends = histogramIn(registry)(
+    'db_client_operation_duration_seconds',
+    'Time until an append is durable, by why it failed',
+    [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
+    ['db_operation_name', 'error_type'],
   )
-  const labelled = counter(
-    'outcomes_labelled_total',
-    'Outcomes of verdicts appended by this process, by how the race ended',
-    'exchange',
-    'timeframe',
-    'race',
-  )
-  const failures = counter(
-    'append_failures_total',
-    'Times that verdicts began to wait for the event store, by error code',
-    'code',
-  )
-  const closed = counter(
-    'series_closed_total',
-    'Times that a monitored series was closed because of a fault of its own, by error code',
-    'exchange',
-    'code',
-  )
-  const mails = counter(
-    'sign_in_mails_total',
-    'Sign-in mails that were sent, and that were held back by a limit',
-    'outcome',
-  )
-  // Names and buckets of OpenTelemetry's semantic conventions, here and for webhooks.
-  const appends = new Histogram({
-    name: 'db_client_operation_duration_seconds',
-    help: 'Time until an append is durable, by why it failed',
-    labelNames: ['db_operation_name', 'error_type'] as const,
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
-    registers,
-  })
   return {
     signInMail: (outcome: 'sent' | 'held') => mails.inc({ outcome }),
     outcomesLabelled(outcomes: readonly Outcome[]) {
@@ -71,26 +49,24 @@ export function createCounters(registry: Registry) {
 }
 
 function countWebhooks(registry: Registry): DispatchMetrics {
-  const registers = [registry]
+  const histogram = histogramIn(registry)
   const attempts = new Counter({
     name: 'webhook_attempts_total',
     help: 'Attempts to deliver, by what came of them',
-    labelNames: ['result'] as const,
-    registers,
+    labelNames: ['result'],
+    registers: [registry],
   })
-  const sending = new Histogram({
-    name: 'messaging_client_operation_duration_seconds',
-    help: 'Time that attempts to deliver take, by what came of them where they failed',
-    labelNames: ['messaging_system', 'messaging_operation_name', 'error_type'] as const,
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  })
-  const latency = new Histogram({
-    name: 'webhook_delivery_seconds',
-    help: 'From the recording of a signal until a first attempt was accepted',
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
-    registers,
-  })
+  const sending = histogram(
+    'messaging_client_operation_duration_seconds',
+    'Time that attempts to deliver take, by why they failed',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ['messaging_system', 'messaging_operation_name', 'error_type'],
+  )
+  const latency = histogram(
+    'webhook_delivery_seconds',
+    'From the recording of a signal until a first attempt was accepted',
+    [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+  )
   return {
     attempt({ result, durationMs, firstAfterMs }) {
       attempts.inc({ result })
@@ -104,24 +80,20 @@ function countWebhooks(registry: Registry): DispatchMetrics {
 
 /** Measures how long each answer takes, by its route. */
 export function useMetrics(app: FastifyInstance, registry: Registry): void {
-  const duration = new Histogram({
-    // Names and buckets of OpenTelemetry's semantic conventions, which are stable for HTTP.
-    name: 'http_server_request_duration_seconds',
-    help: 'Time from the request to the end of its answer',
-    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'] as const,
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
-    registers: [registry],
-  })
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? '(none)'
-    duration.observe(
-      {
-        http_request_method: request.method,
-        http_route: route,
-        http_response_status_code: String(reply.statusCode),
-      },
-      reply.elapsedTime / 1_000,
-    )
+  const duration = histogramIn(registry)(
+    'http_server_request_duration_seconds',
+    'Time from the request to the end of its answer',
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    ['http_request_method', 'http_route', 'http_response_status_code'],
+  )
+  app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
+    const { method, routeOptions } = request
+    const labels = {
+      http_request_method: method,
+      http_route: routeOptions.url ?? '(none)',
+      http_response_status_code: String(statusCode),
+    }
+    duration.observe(labels, elapsedTime / 1_000)
     done()
   })
 }
@@ -180,25 +152,11 @@ export function registerGauges(registry: Registry, parts: MeasuredParts): void {
   for (const name of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${name}_total`)
   const scraped = scrapedIn(registry)
-  scraped(
-    Counter,
-    'invariants_broken_total',
-    'Assertions that failed, in any thread; each is a fault of the service',
-    ['invariant'],
-    brokenInvariants,
-  )
-  scraped(
-    Gauge,
-    'projection_live',
-    '1 where a projection has caught up with the log and follows it, else 0',
-    ['projection', 'version'],
-    () =>
-      (parts.projector?.health() ?? []).map(({ name, version, state }) => [
-        name,
-        String(version),
-        state === 'live' ? 1 : 0,
-      ]),
-  )
+  scraped(Counter, 'invariants_broken_total', 'Assertions that failed', ['invariant'], brokenInvariants)
+  scraped(Gauge, 'projection_live', '1 where it follows the log, else 0', ['projection', 'version'], () => {
+    const models = parts.projector?.health() ?? []
+    return models.map(({ name, version, state }) => [name, String(version), state === 'live' ? 1 : 0])
+  })
   gaugeMarket(scraped, parts)
   gaugePayments(scraped, parts)
   gaugeWebhooks(scraped, parts)
@@ -211,27 +169,17 @@ function gaugeMarket(scraped: Scraped, { settings, feed, engine }: MeasuredParts
       [settings.MARKET]: Math.max(0, feed.clock() - barClose) / 1_000,
     })),
   )
-  scraped(
-    Counter,
-    'venue_faults_total',
-    'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
-    ['exchange', 'fault'],
-    () =>
-      feed
-        .venues()
-        .flatMap(({ exchange, faults }) =>
-          VENUE_FAULTS.map((fault) => [exchange, fault, faults[fault]] as const),
-        ),
-  )
-  scraped(
-    Gauge,
-    'monitored_series',
-    'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
-    ['exchange', 'state'],
-    () =>
-      (engine?.monitored() ?? []).flatMap(({ exchange, monitored: _all, ...states }) =>
-        Object.entries(states).map(([state, count]) => [exchange, state, count] as const),
+  scraped(Counter, 'venue_faults_total', 'What venues sent of no use', ['exchange', 'fault'], () =>
+    feed
+      .venues()
+      .flatMap(({ exchange, faults }) =>
+        VENUE_FAULTS.map((fault) => [exchange, fault, faults[fault]] as const),
       ),
+  )
+  scraped(Gauge, 'monitored_series', 'Monitored series, by venue and state', ['exchange', 'state'], () =>
+    (engine?.monitored() ?? []).flatMap(({ exchange, monitored: _all, ...states }) =>
+      Object.entries(states).map(([state, count]) => [exchange, state, count] as const),
+    ),
   )
 }
 
@@ -240,62 +188,32 @@ const usdc = (value: bigint): number => Number(value) / 1e6
 /** Unsettled claims, and their settlement. */
 function gaugePayments(scraped: Scraped, { payments }: MeasuredParts): void {
   const settler = () => payments.settler?.health()
-  scraped(
-    Gauge,
-    'payments_usdc',
-    'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
-    ['state'],
-    () =>
-      valuesOf(payments.totals(), (totals) => ({
-        unsettled: usdc(totals.unsettled),
-        debt: usdc(totals.debt),
-      })),
+  scraped(Gauge, 'payments_usdc', 'USDC served and unsettled, or never to come', ['state'], () =>
+    valuesOf(payments.totals(), ({ unsettled, debt }) => ({ unsettled: usdc(unsettled), debt: usdc(debt) })),
   )
-  scraped(
-    Gauge,
-    'payments_open',
-    'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
-    ['state'],
-    () => valuesOf(settler(), ({ open, unknown }) => ({ open, unknown })),
+  scraped(Gauge, 'payments_open', 'Payments not at their end, or of unknown state', ['state'], () =>
+    valuesOf(settler(), ({ open, unknown }) => ({ open, unknown })),
   )
-  scraped(
-    Gauge,
-    'payments_oldest_unsettled_seconds',
-    'Age of the oldest payment that was served and is not settled',
-    ['settler'],
-    () => valuesOf(settler(), ({ oldestOpenMs }) => ({ here: oldestOpenMs / 1_000 })),
+  scraped(Gauge, 'payments_oldest_unsettled_seconds', 'Age of the oldest unsettled one', ['settler'], () =>
+    valuesOf(settler(), ({ oldestOpenMs }) => ({ here: oldestOpenMs / 1_000 })),
   )
-  scraped(
-    Gauge,
-    'payments_oldest_payable_seconds',
-    'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
-    [],
-    () => [[Math.max(0, Date.now() - (settler()?.payableSince ?? Number.POSITIVE_INFINITY)) / 1_000]],
-  )
+  scraped(Gauge, 'payments_oldest_payable_seconds', 'Age of the oldest that could be settled', [], () => [
+    [Math.max(0, Date.now() - (settler()?.payableSince ?? Number.POSITIVE_INFINITY)) / 1_000],
+  ])
 }
 
 /** Subscriptions that this process sends for; zeros in a process that sends nothing. */
 function gaugeWebhooks(scraped: Scraped, { webhooks }: MeasuredParts): void {
   const health = () => webhooks.dispatcher?.health()
-  scraped(
-    Gauge,
-    'webhook_subscriptions',
-    'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
-    ['state'],
-    () => {
-      const { shards, longBehind, unattended } = health() ?? { shards: [], longBehind: 0, unattended: 0 }
-      const sum = (count: 'subscriptions' | 'behind' | 'failing' | 'disabled'): number =>
-        shards.reduce((total, shard) => total + shard[count], 0)
-      const [all, failing, disabled] = [sum('subscriptions'), sum('failing'), sum('disabled')]
-      const late = { behind: sum('behind'), long_behind: longBehind, unattended }
-      return Object.entries({ all, ...late, failing, disabled })
-    },
-  )
-  scraped(
-    Gauge,
-    'webhook_pass_behind_seconds',
-    'For how long the dispatcher has been behind the end of the log; 0 where it is not',
-    ['dispatcher'],
-    () => valuesOf(health(), ({ behindMs }) => ({ here: behindMs / 1_000 })),
+  scraped(Gauge, 'webhook_subscriptions', 'Subscriptions that this process sends for', ['state'], () => {
+    const { shards, longBehind, unattended } = health() ?? { shards: [], longBehind: 0, unattended: 0 }
+    const sum = (count: 'subscriptions' | 'behind' | 'failing' | 'disabled'): number =>
+      shards.reduce((total, shard) => total + shard[count], 0)
+    const [all, failing, disabled] = [sum('subscriptions'), sum('failing'), sum('disabled')]
+    const late = { behind: sum('behind'), long_behind: longBehind, unattended }
+    return Object.entries({ all, ...late, failing, disabled })
+  })
+  scraped(Gauge, 'webhook_pass_behind_seconds', 'Lag of the dispatcher behind the log', ['dispatcher'], () =>
+    valuesOf(health(), ({ behindMs }) => ({ here: behindMs / 1_000 })),
   )
 }

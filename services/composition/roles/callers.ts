@@ -83,8 +83,7 @@ export function openCallers(parts: Parts) {
 /** Standard error is the operator's; the log may be shipped to where sign-in codes must not go. */
 const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
 
-function openMailer({ SMTP_URL: url, MAIL_FROM: from }: Settings): Mailer {
-  return url === undefined ? createOperatorMailer(showOperator) : createSmtpMailer({ url, from })
-}
+const openMailer = ({ SMTP_URL: url, MAIL_FROM: from }: Settings): Mailer =>
+  url === undefined ? createOperatorMailer(showOperator) : createSmtpMailer({ url, from })
 
 const NO_DEBITS: DebitIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

@@ -173,11 +173,10 @@ function openFollower(
       log.error(closed, 'a series was closed; the others go on')
       counters.seriesClosed(series.exchange, error.code)
     },
-    onFailed: (series, error, againInMs) =>
-      log.error(
-        { err: error, series: series.length, exchanges: exchangesOf(series), againInMs },
-        'following series failed; restarting',
-      ),
+    onFailed(series, error, againInMs) {
+      const failed = { err: error, series: series.length, exchanges: exchangesOf(series), againInMs }
+      log.error(failed, 'following series failed; restarting')
+    },
     now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,
   })
@@ -229,9 +228,10 @@ async function labelOthers(
     clock,
     sleep,
     signal,
-    onFailure(series, error) {
-      const failed = { err: error, series: seriesName(series) }
-      log.warn(failed, 'verdicts not followed any more wait for outcomes')
-    },
+    onFailure: (series, error) =>
+      log.warn(
+        { err: error, series: seriesName(series) },
+        'verdicts wait for outcomes; they are tried again',
+      ),
   })
 }

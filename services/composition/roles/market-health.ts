@@ -18,9 +18,7 @@ export interface MonitoredCounts {
   readonly loading: number
 }
 
-export type MonitoredState = Exclude<keyof MonitoredCounts, 'exchange' | 'monitored'>
-
-export interface MonitoredSources {
+interface MonitoredSources {
   readonly isClosed: (series: Series) => boolean
   readonly entryOf: (series: Series) => BoardEntry | undefined
   /** Whether a bar can be late at all: those of a recorded market come when they are read. */
@@ -35,7 +33,7 @@ export interface MonitoredSources {
 export function countMonitored(series: readonly Series[], sources: MonitoredSources): MonitoredCounts[] {
   const now = sources.clock()
 
-  function stateOf(one: Series): MonitoredState {
+  function stateOf(one: Series): Exclude<keyof MonitoredCounts, 'exchange' | 'monitored'> {
     if (sources.isClosed(one)) return 'closed'
     const entry = sources.entryOf(one)
     if (entry?.isLive !== true) return 'loading'
@@ -87,17 +85,14 @@ export function marketComponent(
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   const missing = [
-    ...monitored
-      .filter(({ stale, closed }) => (isInPast ? 0 : stale) + closed > 0)
-      .map(
-        ({ exchange, monitored: all, stale, closed }) =>
-          `${exchange}: ${stale} of ${all} series stale, ${closed} closed`,
-      ),
+    ...monitored.flatMap(({ exchange, monitored: all, stale, closed }) =>
+      closed > 0 || (stale > 0 && !isInPast)
+        ? [`${exchange}: ${stale} of ${all} series stale, ${closed} closed`]
+        : [],
+    ),
     ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
   ]
-  const computed = isInPast
-    ? [`${past.barsDone} of ${past.barsTotal} bars of the past have been computed`]
-    : []
+  const computed = isInPast ? [`${past.barsDone} of ${past.barsTotal} bars of the past are computed`] : []
   const isDegraded = problem !== undefined || isStale || missing.length > 0
   return {
     name: 'market',

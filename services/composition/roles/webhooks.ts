@@ -114,7 +114,7 @@ const coverageOf =
     coins: new Set(watchList?.series().map(({ coin }) => coin)),
   })
 
-/** The part that sends. Without the role it only asks the processes that have it. */
+/** The part that sends, in a process that has the role. */
 function openDispatching(
   parts: CallerParts,
   common: Common & Pick<Parameters<typeof createDispatcher>[0], 'sender' | 'sign' | 'mail'>,

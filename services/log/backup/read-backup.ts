@@ -1,4 +1,7 @@
+import { join } from 'node:path'
+import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { readBoundedFile, writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { rowsOf, type StoredRow } from '../embedded/stored-rows.ts'
 import { damaged, MANIFEST_NAME, type Manifest, parseManifest, unpackSegment } from './manifest.ts'
 import type { BackupStorage } from './storage.ts'
@@ -54,4 +57,30 @@ export async function checkBackup(
     onProgress({ position: entry.last, head })
   }
   return manifest
+}
+
+const noteSchema = z.strictObject({
+  logId: z.string(),
+  takenAt: z.iso.datetime(),
+  position: z.int().nonnegative(),
+})
+
+/** When the newest backup of a log was complete, and its newest event. */
+export type NewestBackup = z.infer<typeof noteSchema>
+
+const MOST_BYTES = 1_000
+const noteFile = (directory: string): string => join(directory, 'newest-backup')
+
+/** Notes a backup beside the log, so that the doctor tells of its age. */
+export const noteBackup = (directory: string, note: NewestBackup): void =>
+  writeWholeFile(noteFile(directory), `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
+
+/** @returns undefined where none is noted of the log with this id, or the note cannot be read */
+export function newestBackup(directory: string, logId: string | undefined): NewestBackup | undefined {
+  try {
+    const note = noteSchema.parse(JSON.parse(readBoundedFile(noteFile(directory), MOST_BYTES).toString()))
+    return note.logId === logId ? note : undefined
+  } catch {
+    return undefined
+  }
 }

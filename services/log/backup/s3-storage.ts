@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { AwsV4Signer } from 'aws4fetch'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { AnswerTooLong, type BoundedAnswer, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { openFolderStorage } from './folder-storage.ts'
 import { SEGMENT_BYTES, sha256Of } from './manifest.ts'
 import { anotherWasFirst, type BackupStorage, type StoredName, storageFull } from './storage.ts'
 
@@ -207,3 +209,16 @@ const tagIn = (text: string, tag: string): string | undefined =>
   new RegExp(`<${tag}>([^<]*)</`)
     .exec(text)?.[1]
     ?.replaceAll(/&(lt|gt|quot|#39|apos|amp);/g, (_, name: keyof typeof ENTITIES) => ENTITIES[name])
+
+const S3_ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
+
+/** A folder, or a bucket: `s3://bucket/prefix`. @throws ServiceError `config_invalid` */
+export function openStorage(address: string, options: Omit<S3Options, 'bucket' | 'prefix'>): BackupStorage {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return openFolderStorage(resolve(address))
+  const [, bucket, prefix = ''] = S3_ADDRESS.exec(address) ?? []
+  if (bucket === undefined)
+    throw new ServiceError('config_invalid', {
+      message: `${JSON.stringify(address.slice(0, 200))} is neither a folder nor s3://bucket/prefix`,
+    })
+  return openS3Storage({ ...options, bucket, prefix: prefix.replaceAll(/^\/+|\/+$/g, '') })
+}

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newestBackup, noteBackup } from './newest-backup.ts'
+import { newestBackup, noteBackup } from './read-backup.ts'
 
 test('the note of another log counts as none', () => {
   const directory = mkdtempSync(join(tmpdir(), 'newest-backup-'))
