@@ -3,7 +3,7 @@ import { regimeShiftsAnswerSchema } from '../answers/history.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../answers/knowledge.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../answers/parameters.ts'
 import { LIMITS } from '../limits.ts'
-import { type ToolDefinition } from './tool-catalogue.ts'
+import type { ToolDefinition } from './tool-catalogue.ts'
 
 /** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUERY`, …). */
 export const searchKnowledgeRequest = z.strictObject({

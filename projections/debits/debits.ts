@@ -1,6 +1,6 @@
-import { type Revision } from '../../contracts/infra/event.ts'
-import { type JsonObject } from '../../contracts/infra/json.ts'
-import { type Projection, type Rows } from '../projection.ts'
+import type { Revision } from '../../contracts/infra/event.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import type { Projection, Rows } from '../projection.ts'
 
 /** The place of the call that an idempotency key was used for. Key: {@link debitKey}. */
 export interface DebitPlace extends JsonObject {

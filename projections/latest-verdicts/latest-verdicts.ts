@@ -3,8 +3,8 @@ import { seriesName } from '../../contracts/domain/series.ts'
 import type { Verdict } from '../../contracts/domain/verdict.ts'
 import { seriesOfVerdictStream } from '../../contracts/events/streams.ts'
 import type { Revision } from '../../contracts/infra/event.ts'
-import { type JsonObject } from '../../contracts/infra/json.ts'
-import { type Projection, type RecordedProjection } from '../projection.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import type { Projection, RecordedProjection } from '../projection.ts'
 
 /** The newest verdict of a series, and how many were recorded. Key: the series' name. */
 export interface LatestVerdict extends JsonObject {

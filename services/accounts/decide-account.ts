@@ -6,7 +6,7 @@ import { ServiceError } from '../../contracts/errors/errors.ts'
 import type { KeyLabel } from '../../contracts/events/account-events.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
-import { type AccountFact, type AccountState, type OpenSignIn } from './account-state.ts'
+import type { AccountFact, AccountState, OpenSignIn } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {

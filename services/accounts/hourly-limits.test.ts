@@ -5,7 +5,7 @@ import { EVENT_CATALOGUE } from '../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createAccountLog, PER_HOUR } from './account-log.ts'
 import type { Accounts } from './accounts.ts'
-import { type AppCommand } from './oauth/decide-apps.ts'
+import type { AppCommand } from './oauth/decide-apps.ts'
 import { aWorld, CLIENT, codeOf, ORIGIN, partsOf, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'

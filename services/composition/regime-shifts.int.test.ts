@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../contracts/domain/candle.ts'
-import { type Series } from '../../contracts/domain/series.ts'
+import type { Series } from '../../contracts/domain/series.ts'
 import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { shiftedFrom, type Verdict } from '../../contracts/domain/verdict.ts'
 import { verdictStream } from '../../contracts/events/streams.ts'

@@ -1,6 +1,6 @@
 import type { Position } from '../../contracts/infra/position.ts'
 import type { Projector } from '../log/projector/projector.ts'
-import { type Payment } from './payment.ts'
+import type { Payment } from './payment.ts'
 import {
   accountPaymentPrefix,
   CLAIM_COUNTS_KEY,

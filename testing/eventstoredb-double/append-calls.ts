@@ -7,7 +7,7 @@ import type {
   BatchAppendResp,
 } from '@eventstore/db-client/generated/streams_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
-import { type ServerDuplexStream, type ServerReadableStream, type sendUnaryData } from '@grpc/grpc-js'
+import type { ServerDuplexStream, ServerReadableStream, sendUnaryData } from '@grpc/grpc-js'
 import protobufAny from 'google-protobuf/google/protobuf/any_pb.js'
 import protobufEmpty from 'google-protobuf/google/protobuf/empty_pb.js'
 import { type AppendOutcome, type DoubleLog, MOST_BYTES } from './double-log.ts'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { FlagDefinition, FlagDefinitions } from '../../runtime/config/read-flags.ts'
+import { onOrOff } from '../../runtime/config/setting-schemas.ts'
 import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
 
 export interface CommandContext extends Pick<Clock, 'now'> {
@@ -61,10 +62,7 @@ export const flagsAgain = (texts: Readonly<Partial<Record<string, string>>>): st
     .join('')
 
 export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
-  schema: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true'),
+  schema: onOrOff(),
   help,
   example: '',
   isSwitch: true,

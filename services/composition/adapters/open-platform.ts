@@ -4,7 +4,7 @@ import { isServiceError, reasonOf, ServiceError } from '../../../contracts/error
 import { RETRY_FOR_CALLER } from '../../log/append-with-retry.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/log-end.ts'
-import { type EventStore } from '../../log/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
@@ -19,7 +19,7 @@ import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { factSecretOf, requireKeyOfLog, secretFor, secretsFor } from '../../runtime/secrets/market-keys.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { type Start } from '../shutdown.ts'
+import type { Start } from '../shutdown.ts'
 import { adapterHealth } from './adapter-health.ts'
 
 /** The store, bus and cache of a process, opened, with its ids and secrets. */

@@ -7,7 +7,7 @@ import type { Projector } from '../../log/projector/projector.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
 import type { PaymentTotals, Settler } from '../../payments/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import { type Dispatcher, type DispatchMetrics } from '../../webhooks/index.ts'
+import type { Dispatcher, DispatchMetrics } from '../../webhooks/index.ts'
 import type { AppendDone } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from '../roles/market-health.ts'
 

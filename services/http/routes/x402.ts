@@ -100,10 +100,8 @@ function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRe
  */
 export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-  let [lenient, fault]: [unknown, string | undefined] = [
-    undefined,
-    bytes.length === 0 ? 'it is empty' : undefined,
-  ]
+  let lenient: unknown
+  let fault = bytes.length === 0 ? 'it is empty' : undefined
   try {
     if (fault === undefined) lenient = parseJson(bytes.toString())
   } catch (error) {
@@ -174,15 +172,15 @@ const PAYMENT_HEADERS = z.object({
   'PAYMENT-SIGNATURE': header('The same, as version 2 names it; both only with the same payment'),
   'Payment-Secret': header('`_service.payment.secret` of the first answer, to get it again'),
 })
-const offerSchema = z
-  .object({
-    error: z.string(),
-    code: z.string(),
-    message: z.string(),
-    next_step: z.string(),
-    request_id: z.string(),
-  })
-  .extend({ x402Version: z.int(), accepts: z.array(anyObject).describe('Empty if nothing can be paid') })
+const offerSchema = z.object({
+  error: z.string(),
+  code: z.string(),
+  message: z.string(),
+  next_step: z.string(),
+  request_id: z.string(),
+  x402Version: z.int(),
+  accepts: z.array(anyObject).describe('Empty if nothing can be paid'),
+})
 const block = z.object({ _service: serviceBlockSchema })
 const boughtPlanSchema = block.extend({
   plan: z.enum(TIERS),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { type Accounts, type FetchDocument } from '../../accounts/index.ts'
+import type { Accounts, FetchDocument } from '../../accounts/index.ts'
 import { aWorld, type Process, type World } from '../../accounts/testing/accounts.fixture.ts'
 import { createServer } from '../../composition/server.ts'
 import type { EventStore } from '../../log/event-store.ts'

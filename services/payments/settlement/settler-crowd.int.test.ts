@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { BASE } from '../../../contracts/domain/chain.ts'
-import { type ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
+import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import { paymentStream } from '../../../contracts/events/streams.ts'
 import type { NewEvent } from '../../../contracts/infra/event.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createMemoryLog } from '../../../testing/memory-store/memory-store.ts'
-import { type PaymentsOptions } from '../../payments/create-payments.ts'
+import type { PaymentsOptions } from '../../payments/create-payments.ts'
 import type { FacilitatorOpinion } from '../../payments/settlement/facilitator.ts'
 import {
   closePayments,

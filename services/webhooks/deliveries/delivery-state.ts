@@ -1,8 +1,8 @@
-import {
-  type DeliveryAttempt,
-  type DeliveryCursor,
-  type DeliveryState,
-  type OpenDelivery,
+import type {
+  DeliveryAttempt,
+  DeliveryCursor,
+  DeliveryState,
+  OpenDelivery,
 } from '../../../contracts/events/delivery-events.ts'
 import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import type { Revision } from '../../../contracts/infra/event.ts'

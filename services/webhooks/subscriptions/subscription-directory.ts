@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { WantedDigest } from '../digests/digest-recorder.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
-import { type Subscription } from '../state/subscription-state.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import {
   SUBSCRIPTION_PREFIX,
   type SubscriptionsRow,
