@@ -195,7 +195,7 @@ async function serve(of: EventStore) {
   return { app, url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/verdicts` }
 }
 
-/** A log as a service writes it over days, three times as long. */
+/** A log as a service writes it over days. */
 async function grow(): Promise<EventStore> {
   let now = 0
   mkdirSync(grown)
@@ -203,7 +203,7 @@ async function grow(): Promise<EventStore> {
   const clock = (at: number): void => {
     now = at
   }
-  await growLog(long, { events: 3 * EVENTS, clock, end: Date.now() })
+  await growLog(long, { events: EVENTS, clock, end: Date.now() })
   return long
 }
 
