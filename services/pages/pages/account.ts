@@ -286,7 +286,7 @@ ${days.length === 0 ? html`<p>No call was counted yet. <a href="/#ask">Make the 
 ${debits.length > 0 && html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${oneByOne}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`}`
 }
 
-/** Payments for plans, each with its id: whoever has it reads the payment at the interface. */
+/** Payments for plans, each with its id: its holder reads the payment at the interface. */
 function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: AccountView): Html {
   const rows = table('For plans of this account, newest first, as they stand on the chain', payments, {
     'Paid, UTC': ({ claimed_at }) => time(claimed_at),
