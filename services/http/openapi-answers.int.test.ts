@@ -105,8 +105,6 @@ const TRIES: readonly Try[] = [
   { path: '/docs', status: 200 },
   { path: '/docs/quotas', template: '/docs/{page}', status: 200 },
   { path: '/docs/nothing', template: '/docs/{page}', status: 404 },
-  { path: '/docs/events/VerdictRecorded.json', template: '/docs/events/{file}', status: 200 },
-  { path: '/docs/events/Nothing.json', template: '/docs/events/{file}', status: 404 },
   { path: '/docs/examples/bot.py', template: '/docs/examples/{file}', status: 200 },
   { path: '/api/markets?coin=btc', status: 200 },
   { path: '/api/markets?colour=red', status: 400 },

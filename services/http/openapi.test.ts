@@ -50,7 +50,7 @@ function registeredRoutes(): string[] {
 
 /** Pages, what is the operator's, asks for permission, is there for other methods than the one that is described, or has a second name. */
 const HIDDEN =
-  / \/(?:account|assets|favicon\.ico|login|oauth\/authorize|operator|pricing|robots\.txt|series|track-record|webhooks)(?:\/|$)| \/api$|^OPTIONS |^(?!POST).* \/mcp$| \/x402\/get_trade_signal$/
+  / \/(?:account|assets|favicon\.ico|oauth\/authorize|operator|robots\.txt|series|track-record|webhooks)(?:\/|$)|^OPTIONS |^(?!POST).* \/mcp$| \/x402\/get_trade_signal$/
 
 /** Reads that a server without stored events answers, with a path to try. */
 const ANSWERED = {

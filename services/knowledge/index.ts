@@ -7,7 +7,6 @@ export {
   chatQuota,
   createChatIndex,
 } from './chats.ts'
-export { eventSchema } from './event-schema.ts'
 export { type Knowledge, openKnowledge } from './knowledge.ts'
 export { type ChatModel, createOpenAiModel } from './llm.ts'
 export { plainText } from './markdown.ts'

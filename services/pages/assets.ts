@@ -20,16 +20,12 @@ export const PROOF_SCRIPT = readAsset('proof.mjs', SCRIPT_TYPE)
 /** For the page of a series alone. */
 export const SERIES_SCRIPT = readAsset('series.mjs', SCRIPT_TYPE)
 /** All of lightweight-charts in one file, which its package has beside the one for bundlers. */
-const library = new URL(
-  'lightweight-charts.standalone.production.mjs',
-  import.meta.resolve('lightweight-charts'),
-)
-export const CHART_LIBRARY = readAsset('charts.mjs', SCRIPT_TYPE, library)
+const library = 'lightweight-charts.standalone.production.mjs'
+const libraryAt = new URL(library, import.meta.resolve('lightweight-charts'))
+export const CHART_LIBRARY = readAsset('charts.mjs', SCRIPT_TYPE, libraryAt)
 export const ICON = readAsset('favicon.svg', 'image/svg+xml')
 export const PREVIEW = readAsset('preview.png', 'image/png')
 export const ASSETS = [STYLE, SCRIPT, PROOF_SCRIPT, SERIES_SCRIPT, CHART_LIBRARY, ICON, PREVIEW] as const
-
-const FOREVER = 'public, max-age=31536000, immutable'
 
 /** Crawlers find the board, the record and the documentation; a page for each verdict has no end. */
 const ROBOTS = `User-agent: *
@@ -41,36 +37,24 @@ Disallow: /log/
 Disallow: /sealed/
 `
 
-/** Addresses that people try, or get by cutting another one. */
-const USUAL: Readonly<Record<string, string>> = {
-  '/series': '/#series',
-  '/series/:exchange': '/#series',
-  '/login': '/account',
-  '/pricing': '/docs/prices',
-  '/api': '/docs/api',
-}
-
-/** The files that pages load, those that browsers and crawlers look for, and redirects of usual addresses. */
+/** The files that pages load, and those that browsers and crawlers look for. */
 export const assetRoutes: FastifyPluginAsyncZod = async (app) => {
   for (const { path, type, body, gzipped } of ASSETS) {
     app.get(path, async (request, reply) => {
-      reply.headers({ 'content-type': type, 'cache-control': FOREVER, vary: 'accept-encoding' })
+      reply.headers({
+        'content-type': type,
+        'cache-control': 'public, max-age=31536000, immutable',
+        vary: 'accept-encoding',
+      })
       // Services that show previews of pages load images from their own origin.
       if (type === 'image/png') return reply.header('cross-origin-resource-policy', 'cross-origin').send(body)
       const isGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
       return isGzip ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
     })
   }
-  for (const [path, type, body] of [
-    ['/favicon.ico', ICON.type, ICON.body],
-    ['/robots.txt', 'text/plain; charset=utf-8', ROBOTS],
-  ] as const)
-    app.get(path, async (_request, reply) =>
-      reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=86400' }).send(body),
-    )
-  for (const [path, onward] of Object.entries(USUAL))
-    app.get(path, async (_request, reply) => reply.redirect(onward, 302))
-  app.get<{ Params: { coin: string } }>('/series/:exchange/:coin', async ({ params }, reply) =>
-    reply.redirect(`/?coin=${encodeURIComponent(params.coin)}#series`, 302),
+  const day = { 'cache-control': 'public, max-age=86400' }
+  app.get('/favicon.ico', async (_request, reply) => reply.headers(day).type(ICON.type).send(ICON.body))
+  app.get('/robots.txt', async (_request, reply) =>
+    reply.headers(day).type('text/plain; charset=utf-8').send(ROBOTS),
   )
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { equityChart, reliabilityChart, scale, sparkline, ticks } from './charts.ts'
 
 test('the line of a row has the colour of its direction, and no broken number', () => {
-  expect(String(sparkline([3, 1, 2]))).toMatch(/class="line c3" points="1,/)
+  expect(String(sparkline([3, 1, 2]))).toMatch(/class="line down" points="1,/)
   expect(String(sparkline([1, 2]))).toContain('class="line c2"')
   for (const prices of [[], [1], [1, 1]]) expect(String(sparkline(prices))).not.toMatch(/NaN|Infinity/)
 })
@@ -48,17 +48,16 @@ test('the reliability diagram puts what came true as said on its line, with the 
   expect(text).toContain('>52.5 %<')
 })
 
-test('equity adds up months for each of four lines', () => {
+test('equity adds up months for each of three lines', () => {
   const month = (name: string, net: number, calls = 3) => ({
     month: name,
     calls,
     net_bps: net,
     always_buy_bps: -net,
-    always_sell_bps: 0,
     random_bps: 10,
   })
   const text = String(equityChart([month('2025-12', 0, 0), month('2026-01', 100), month('2026-02', -250)]))
   expect(text).toContain('over 2 months')
-  expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
-  expect(text.match(/<polyline/g)).toHaveLength(4)
+  expect(text).toContain('calls -1.5 %, always BUY 1.5 %, a coin 0.2 %')
+  expect(text.match(/<polyline/g)).toHaveLength(3)
 })

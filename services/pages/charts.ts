@@ -36,7 +36,7 @@ export function sparkline(prices: readonly number[]): Html {
   if (prices.length === 0) return html``
   const x = scale([0, Math.max(1, prices.length - 1)], [1, 95])
   const y = scale(rangeOf(prices), [27, 1])
-  const tone = (prices.at(-1) ?? 0) >= (prices[0] ?? 0) ? 'c2' : 'c3'
+  const tone = (prices.at(-1) ?? 0) >= (prices[0] ?? 0) ? 'c2' : 'down'
   const points = prices.map((value, index) => `${x(index)},${y(value)}`).join(' ')
   return html`<svg class="spark" width="96" height="28" viewBox="0 0 96 28" aria-hidden="true"><polyline class="line ${tone}" points="${points}"/></svg>`
 }
@@ -68,16 +68,11 @@ export const reliabilityTable = (rows: readonly Pick<TrackRecordRow, 'reliabilit
 export const happenedText = ({ happened, races, wins, non_overlapping: apart }: ReliabilityBin): string =>
   apart < FEWEST_FOR_PERCENT ? `${whole(wins)} of ${whole(races)}` : percent(happened)
 
-/** A rule for each mark of the vertical axis. @param factor of a value to its percentage */
-const rules = (
-  { left, right }: typeof PLOT,
-  range: Range,
-  y: (value: number) => number,
-  factor = 1,
-): Html[] =>
+/** A rule for each mark of the vertical axis. */
+const rules = ({ left, right }: typeof PLOT, range: Range, y: (value: number) => number): Html[] =>
   ticks(range, 5).map(
     (value) =>
-      html`<path class="rule" d="M${left} ${y(value)}H${right}"/><text x="${left - 6}" y="${y(value) + 4}" text-anchor="end">${factor === 1 ? value : rounded(factor * value)} %</text>`,
+      html`<path class="rule" d="M${left} ${y(value)}H${right}"/><text x="${left - 6}" y="${y(value) + 4}" text-anchor="end">${rounded(100 * value)} %</text>`,
   )
 
 const SIZE = 380
@@ -106,13 +101,12 @@ export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
     const about = `said ${percent(bin.said)}, happened ${happenedText(bin)}; ${whole(bin.non_overlapping)} of ${whole(bin.races)} do not overlap`
     return html`<g><path class="whisker" d="M${at} ${inside(bin.low)}V${inside(bin.high)}"/><circle class="dot" cx="${at}" cy="${inside(bin.happened)}" r="${rounded(2.5 + 5 * Math.sqrt(bin.races / largest))}"><title>${about}</title></circle></g>`
   })
-  return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Reliability: what was said against what happened, ${shown.length} bins">${rules(SQUARE, range, y, 100)}${names}<path class="ideal" d="M${x(said[0])} ${y(said[0])}L${x(said[1])} ${inside(said[1])}"/>${dots}<text x="${(left + right) / 2}" y="${SIZE - 6}" text-anchor="middle">said</text></svg>`
+  return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Reliability: what was said against what happened, ${shown.length} bins">${rules(SQUARE, range, y)}${names}<path class="ideal" d="M${x(said[0])} ${y(said[0])}L${x(said[1])} ${inside(said[1])}"/>${dots}<text x="${(left + right) / 2}" y="${SIZE - 6}" text-anchor="middle">said</text></svg>`
 }
 
 const EQUITY_LINES = [
   ['net_bps', 'calls'],
   ['always_buy_bps', 'always BUY'],
-  ['always_sell_bps', 'always SELL'],
   ['random_bps', 'a coin'],
 ] as const
 type EquityMonth = Pick<RecordMonth, 'month' | 'calls' | (typeof EQUITY_LINES)[number][0]>
@@ -136,18 +130,18 @@ export const pooledMonths = (rows: readonly MonthTotals[]): MonthTotals[] =>
     .toSorted((a, b) => (a.month < b.month ? -1 : 1))
 
 const [WIDTH, HEIGHT] = [960, 320] as const
-const PLOT = { left: 64, right: WIDTH - 150, top: 14, bottom: HEIGHT - 28 }
+const PLOT = { left: 64, right: WIDTH - 170, top: 14, bottom: HEIGHT - 28 }
 
-/** The net result of the calls since the first month that has some, with three baselines on the same bars. */
+/** The net result of the calls since the first month that has some, with two baselines on the same bars. */
 export function equityChart(all: readonly EquityMonth[]): Html {
   const first = all.findIndex(({ calls }) => calls > 0)
   const months = all.slice(Math.max(0, first))
   const { left, right, top, bottom } = PLOT
-  /** Percent; the first precedes all months. */
   const lines = EQUITY_LINES.map(([name, text]) => {
     let total = 0
-    const points = [0, ...months.map((month) => (total += month[name] / 100))]
-    return { points, total, label: `${text} ${rounded(total)} %` }
+    // The first point precedes all months.
+    const points = [0, ...months.map((month) => (total += month[name] / 10_000))]
+    return { points, label: `${text} ${rounded(100 * total)} %` }
   })
   const range = rangeOf(lines.flatMap(({ points }) => points))
   const x = scale([0, months.length], [left, right])
@@ -158,22 +152,11 @@ export function equityChart(all: readonly EquityMonth[]): Html {
       index % every === 0 &&
       html`<text x="${x(index + 1)}" y="${HEIGHT - 8}" text-anchor="middle">${month}</text>`,
   )
-  const heights = placed(lines.map(({ total }) => y(total)))
   const drawn = lines.map(({ points, label }, index) => {
     const path = points.map((value, at) => `${x(at)},${y(value)}`).join(' ')
-    return html`<polyline class="line c${index + 1}" points="${path}"/><text x="${right + 8}" y="${(heights[index] ?? 0) + 4}">${label}</text>`
+    const legend = top + 16 * index + 8
+    return html`<polyline class="line c${index + 1}" points="${path}"/><path class="line c${index + 1}" d="M${right + 8} ${legend}h14"/><text x="${right + 28}" y="${legend + 4}">${label}</text>`
   })
   const about = `Sums of returns after costs over ${months.length} months: ${lines.map(({ label }) => label).join(', ')}`
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${about}">${rules(PLOT, range, y)}${names}${drawn}</svg>`
-}
-
-/** Heights of labels, moved apart so that none covers another. */
-function placed(heights: readonly number[]): number[] {
-  let last = Number.NEGATIVE_INFINITY
-  const result: number[] = []
-  for (const [index, height] of [...heights.entries()].toSorted(([, a], [, b]) => a - b)) {
-    last = Math.max(height, last + 14)
-    result[index] = last
-  }
-  return result
 }

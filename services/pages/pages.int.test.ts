@@ -10,7 +10,7 @@ import type { SeriesHistory } from '../../contracts/answers/history.ts'
 import type { AuthorizationRequest } from '../accounts/index.ts'
 import { type ServiceProcess, startServiceProcess } from '../http/testing/start-service-process.ts'
 import { page as wholePage } from './layout.ts'
-import { erasedPage, paymentPage } from './pages/account.ts'
+import { erasedPage } from './pages/account.ts'
 import { backPage, brokenRequestPage, consentPage } from './pages/oauth-consent.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
@@ -27,24 +27,6 @@ interface AxeResult {
 
 /** An endpoint's answer that must stay text wherever a page shows it. */
 const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
-
-const PAYMENT = {
-  id: '019abcde-7c00-7001-8000-00000000000a',
-  state: 'refunded',
-  rail: 'direct',
-  product: 'plans/starter',
-  payer: `0x${'ab'.repeat(20)}`,
-  amount_usdc: '9.99',
-  refunded_usdc: '9.99',
-  is_served_first: false,
-  transaction: `0x${'cd'.repeat(32)}`,
-  block: 12_345,
-  reason: null,
-  claimed_at: '2026-11-21T12:00:00.000Z',
-  changed_at: '2026-11-21T12:30:00.000Z',
-  valid_until: '2026-11-21T12:05:00.000Z',
-  next_step: 'Nothing is left to do.',
-} as const
 
 /** A browser beside a whole run of tests takes its time. */
 const PATIENCE_MS = 300_000
@@ -285,7 +267,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     expect(found).toEqual([])
   })
 
-  test('pages that take a program, a payment or an end to be seen have no fault', async () => {
+  test('pages that take a program or an end to be seen have no fault', async () => {
     const frame = { market: 'simulated', version: '1.2.3', publicUrl: service.url } as const
     const client = { clientId: 'https://agent.example/client.json', name: 'Example App', redirectUris: [] }
     const request = { client, redirectUri: 'http://127.0.0.1:7777/back', scopes: ['calls'] }
@@ -296,7 +278,6 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
       ['consent-broken', brokenRequestPage('redirect_uri is not one of the client')],
       ['consent-back', backPage(back)],
       ['erased', erasedPage],
-      ['payment', paymentPage(PAYMENT)],
     ] as const) {
       const body = wholePage(frame, shown)
       await page.route(`**/shown/${name}`, (route) => route.fulfill({ contentType: 'text/html', body }))

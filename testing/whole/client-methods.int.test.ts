@@ -39,7 +39,7 @@ const REACHED: Readonly<Record<string, string>> = {
 }
 /** Operations that no client has: pages, files that other programs read by their address, and what browsers sign in by. */
 const ELSEWHERE =
-  /^(?:docs|docsPage|docsExample|eventSchema|openApi|describeService|alive|metrics|llms|llmsFull|sealedFile|log(?!Proof)\w+|(?:pay|offer|buy)[A-Z]\w+|\w*[sS]essions?|eraseAccount|apps|endApp|registerClient|token|revokeToken|\w*Metadata|paidResources|registryEntry|aiCatalog|\w*[sS]erverCard|registryProof)$/
+  /^(?:docs|docsPage|docsExample|openApi|describeService|alive|metrics|llms|llmsFull|sealedFile|log(?!Proof)\w+|(?:pay|offer|buy)[A-Z]\w+|\w*[sS]essions?|eraseAccount|apps|endApp|registerClient|token|revokeToken|\w*Metadata|paidResources|registryEntry|aiCatalog|\w*[sS]erverCard|registryProof)$/
 
 /** A call of every method: in Python `from` and `to` are `start` and `end`. */
 const one = { id: 'a/b' }

@@ -2,25 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
-import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/answers/payment.ts'
+import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
 import type { PaymentState } from '../../../contracts/answers/service-block.ts'
 import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PageRequest } from '../api-client.ts'
-import {
-  address,
-  copyable,
-  facts,
-  note,
-  pager,
-  type Tone,
-  table,
-  tag,
-  tiles,
-  time,
-  whole,
-} from '../components.ts'
+import { address, copyable, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
 import {
   action,
   EMPTY_FORM,
@@ -78,11 +66,6 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     const issued = noteOf(request, keyNote)
     if (issued !== undefined) removeNote(reply)
     return sendAccount(request, reply, { ...query, issued })
-  })
-
-  app.get<{ Params: { id: string } }>('/account/payments/:id', async (request, reply) => {
-    const path = `/x402/payments/${encodeURIComponent(request.params.id)}`
-    return sendPage(reply, frame(), paymentPage(await client.must<PaymentAnswer>(request, { path })))
   })
 
   app.post('/account/sign-out', async (request, reply) => {
@@ -201,7 +184,7 @@ function accountPage(view: AccountView): Page {
     apps: 'Programs',
     ...(webhooks && { endpoints: 'Endpoints' }),
     usage: 'Usage',
-    ...(payments && { payments: 'Payments and receipts' }),
+    ...(payments && { payments: 'Payments' }),
     erase: 'Erase',
   })
   const plans = table('Plans that begin later', later, {
@@ -303,36 +286,22 @@ ${days.length === 0 ? html`<p>No call was counted yet. <a href="/#ask">Make the 
 ${debits.length > 0 && html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${oneByOne}${pager('/account', after, next, { others: { paid }, at: '#usage' })}</details>`}`
 }
 
-/** Anybody who has the id may see the payment. */
-const paymentPath = (id: string): string => `/account/payments/${id}`
-
-const meaningOf = ({ reason, next_step: step }: Pick<PaymentAnswer, 'reason' | 'next_step'>): string =>
-  `${reason === null ? '' : `${reason.replaceAll('_', ' ')}. `}${step}`
-
-const hash = (text: string | null): Html | string => (text === null ? '—' : html`<code>${text}</code>`)
-
+/** Payments for plans, each with its id: its holder reads the payment at the interface. */
 function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: AccountView): Html {
-  const rows = table(
-    'Payments for plans of this account, newest first, as they stand on the chain',
-    payments,
-    {
-      'Paid, UTC': ({ id, claimed_at }) => html`<a href="${paymentPath(id)}">${time(claimed_at)}</a>`,
-      For: ({ product }) => product.replace('plans/', 'plan '),
-      '#USDC': ({ amount_usdc }) => amount_usdc,
-      State: ({ state }) => tag(state, PAYMENT_TONES[state]),
-      'What that means': (payment) => html`<span class="wide">${meaningOf(payment)}</span>`,
-      Transaction: ({ transaction, block }) =>
-        transaction === null
-          ? '—'
-          : html`<code title="${transaction}">${transaction.slice(0, 10)}…</code>${block !== null && html` <small>block ${whole(block)}</small>`}`,
-      'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
-      Receipt: ({ id, state, claimed_at: at }) =>
-        (state === 'confirmed' || state === 'final') &&
-        html`<a href="${paymentPath(id)}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,
-    },
-  )
+  const rows = table('For plans of this account, newest first, as they stand on the chain', payments, {
+    'Paid, UTC': ({ claimed_at }) => time(claimed_at),
+    For: ({ product }) => product.replace('plans/', 'plan '),
+    '#USDC': ({ amount_usdc }) => amount_usdc,
+    State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+    'What that means': ({ reason, next_step: step }) =>
+      html`<span class="wide">${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</span>`,
+    'Payer, transaction, block': ({ payer, transaction, block }) =>
+      html`<code>${payer}</code> <code>${transaction}</code> ${block !== null && html`<small>block ${whole(block)}</small>`}`,
+    'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
+    Id: ({ id }) => html`<a href="/x402/payments/${id}"><code>${id}</code></a>`,
+  })
   return html`<h2 id="payments">Payments</h2>
-${payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/account/payments/{id}</code>.</p>` : rows}
+${payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>` : rows}
 ${pager('/account', paid, next, { name: 'paid', others: { after }, at: '#payments' })}`
 }
 
@@ -341,23 +310,4 @@ export const erasedPage: Page = {
   ...OWN,
   title: 'Erased',
   body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
-}
-
-/** One payment for people, as a receipt to keep or print. */
-export function paymentPage(payment: PaymentAnswer): Page {
-  const { id, state, block, refunded_usdc: back } = payment
-  const body = html`<p class="dim noprint"><a href="/account#payments">Account</a></p>
-<h1>${payment.amount_usdc} USDC for ${payment.product.replace('plans/', 'plan ')}</h1>
-<p class="lead">${tag(state, PAYMENT_TONES[state])} ${meaningOf(payment)}</p>
-${facts([
-  ['Paid', html`${time(payment.claimed_at, 'second')} UTC`],
-  ['By', hash(payment.payer)],
-  ['Transaction', hash(payment.transaction)],
-  ['Block', block === null ? '—' : whole(block)],
-  ['Given back', Number(back) === 0 ? '—' : `${back} USDC`],
-  ['Changed', html`${time(payment.changed_at, 'second')} UTC`],
-  ['Id', hash(id)],
-])}
-<p class="dim noprint">The same for programs: <a href="/x402/payments/${id}"><code>GET /x402/payments/${id}</code></a></p>`
-  return { ...OWN, title: `Payment of ${payment.amount_usdc} USDC`, body }
 }

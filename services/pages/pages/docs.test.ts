@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import { EVENT_CATALOGUE } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SearchRequest } from '../../../contracts/tools/free-tools.ts'
 import { createServer } from '../../composition/server.ts'
@@ -168,20 +166,7 @@ describe('GET /docs/:page', () => {
     expect([again.statusCode, again.body]).toEqual([304, ''])
   })
 
-  test('describes each event by a JSON Schema of its newest version', async () => {
-    const { headers, body } = await get('/docs/events/VerdictRecorded.json')
-    expect(headers['content-type']).toBe('application/schema+json; charset=utf-8')
-    const { data, schema } = EVENT_CATALOGUE.VerdictRecorded
-    expect(JSON.parse(body)).toMatchObject({
-      title: 'VerdictRecorded',
-      'x-schema-version': schema,
-      properties: (z.toJSONSchema(data) as { properties: object }).properties,
-    })
-  })
-
   test.each([
-    '/docs/events/Nothing.json',
-    '/docs/events/constructor',
     '/docs/missing',
     '/docs/..%2f..%2fpackage.json',
     '/docs/..%5c..%5cetc',

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { marked, Renderer, type Tokens } from 'marked'
 import { z } from 'zod'
@@ -7,9 +7,9 @@ import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { atAddress } from '../../../contracts/infra/documented-address.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { acceptsHtmlFirst } from '../../http/accept.ts'
-import { anyObject, bodyOf, operation } from '../../http/openapi.ts'
+import { bodyOf, operation } from '../../http/openapi.ts'
 import { sendPublic } from '../../http/send-public.ts'
-import { type DocPage, eventSchema, type Knowledge, pagesByReader, plainText } from '../../knowledge/index.ts'
+import { type DocPage, type Knowledge, pagesByReader, plainText } from '../../knowledge/index.ts'
 import { escapeHtml, type Html, html, trusted } from '../html.ts'
 import { type Page, type PageFrame, sendPublicPage, page as wholePage } from '../layout.ts'
 
@@ -43,12 +43,6 @@ const example = {
   params: z.strictObject({ file: shortName.describe('Name of the file, as in `bot.py`') }),
   response: bodyOf({ 'text/plain': z.string() }, 'The program'),
 }
-const event = {
-  ...operation('knowledge', 'eventSchema', 'The JSON Schema of one event of the log'),
-  params: z.strictObject({ file: shortName.describe('Type of the event, as in `VerdictRecorded.json`') }),
-  response: bodyOf({ 'application/schema+json': anyObject }, 'The schema of its `data`'),
-}
-
 function found<Value>(value: Value | undefined, message: string): Value {
   if (value === undefined) throw new ServiceError('not_found', { message })
   return value
@@ -58,15 +52,13 @@ function found<Value>(value: Value | undefined, message: string): Value {
 export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
   const { knowledge, examples = new Map(), publicUrl = () => '', frame } = options
   const cached = (reply: FastifyReply): FastifyReply => reply.header('cache-control', 'public, max-age=300')
-  const textOf = (page: Page): string => atAddress(wholePage(frame(), page), escapeHtml(publicUrl()))
+  const send = (request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply =>
+    sendPublicPage(request, cached(reply), atAddress(wholePage(frame(), page), escapeHtml(publicUrl())))
 
   app.get('/docs', { schema: index }, async (request, reply) => {
     const { q = '' } = request.query
-    const shown =
-      q === ''
-        ? docsIndexPage(await knowledge.pages())
-        : foundPage(q, await knowledge.search({ query: q, limit: FOUND }))
-    return sendPublicPage(request, cached(reply), textOf(shown))
+    if (q === '') return send(request, reply, docsIndexPage(await knowledge.pages()))
+    return send(request, reply, foundPage(q, await knowledge.search({ query: q, limit: FOUND })))
   })
   app.get('/docs/:page', { schema: one }, async (request, reply) => {
     // Pages link to one another by file name.
@@ -79,7 +71,7 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
     if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request))
       return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     const all = pagesByReader(await knowledge.pages()).flatMap(({ pages }) => pages)
-    return sendPublicPage(request, cached(reply), textOf(docsPage(page, all)))
+    return send(request, reply, docsPage(page, all))
   })
   app.get('/docs/examples/:file', { schema: example }, async (request, reply) => {
     const text = found(
@@ -87,14 +79,6 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       `There is no example of this name; there are ${[...examples.keys()].join(', ')}.`,
     )
     return cached(reply).type('text/plain; charset=utf-8').send(atAddress(text, publicUrl()))
-  })
-  app.get('/docs/events/:file', { schema: event }, async (request, reply) => {
-    const schema = found(
-      eventSchema(request.params.file.replace(/\.json$/, '')),
-      'There is no event of this name; GET /docs/events lists them.',
-    )
-    const type = 'application/schema+json; charset=utf-8'
-    return sendPublic(request, reply, type, JSON.stringify(schema, null, 2))
   })
 }
 
@@ -105,12 +89,16 @@ function docsPage(page: DocPage, all: readonly DocPage[]): Page {
   const names = all.map(({ name }) => name)
   const next = all[names.indexOf(page.name) + 1]
   const headings = page.blocks.filter((block) => block.kind === 'heading')
-  const sections = headings.filter(({ level }) => level === 2)
+  const sections = headings
+    .filter(({ level }) => level === 2)
+    .map(({ anchor, text }) => html`<li><a href="#${anchor}">${plainText(text)}</a></li>`)
   const contents =
-    sections.length > 2 &&
-    html`<nav class="contents" aria-label="On this page"><ul>${sections.map(({ anchor, text }) => html`<li><a href="#${anchor}">${plainText(text)}</a></li>`)}</ul></nav>`
-  const anchors = headings.map(({ anchor }) => anchor)
-  const body = marked.parse(page.markdown, { async: false, renderer: new DocsRenderer(names, anchors) })
+    sections.length > 2 && html`<nav class="contents" aria-label="On this page"><ul>${sections}</ul></nav>`
+  const renderer = new DocsRenderer(
+    names,
+    headings.map(({ anchor }) => anchor),
+  )
+  const body = marked.parse(page.markdown, { async: false, renderer })
   // The contents follow the title.
   const [title = '', ...rest] = body.split(/(?<=<\/h1>)/)
   return {
@@ -132,26 +120,19 @@ class DocsRenderer extends Renderer {
     this.#names = names
     this.#anchors = anchors.values()
   }
-  override html({ text }: Tokens.HTML | Tokens.Tag): string {
-    return escapeHtml(text.replaceAll(/<!--[\s\S]*?-->/g, ''))
-  }
-  override image({ text }: Tokens.Image): string {
-    return escapeHtml(text)
-  }
-  override code({ text }: Tokens.Code): string {
-    return `<div class="copy"><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`
-  }
+  override html = ({ text }: Tokens.HTML | Tokens.Tag): string =>
+    escapeHtml(text.replaceAll(/<!--[\s\S]*?-->/g, ''))
+  override image = ({ text }: Tokens.Image): string => escapeHtml(text)
+  override code = ({ text }: Tokens.Code): string =>
+    `<div class="copy"><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`
   override heading({ depth, text, tokens }: Tokens.Heading): string {
-    const anchor: string = this.#anchors.next().value ?? ''
+    const anchor = escapeHtml(this.#anchors.next().value ?? '')
     const label =
       depth === 1 ? this.parser.parseInline(tokens) : linkHtml(`#${anchor}`, escapeHtml(plainText(text)))
-    return `<h${depth} id="${escapeHtml(anchor)}">${label}</h${depth}>\n`
+    return `<h${depth} id="${anchor}">${label}</h${depth}>\n`
   }
   override table(token: Tokens.Table): string {
-    return `<div class="scroll" tabindex="0">${super.table(token)}</div>`
-  }
-  override tablecell(token: Tokens.TableCell): string {
-    return super.tablecell(token).replace('<th', '<th scope="col"')
+    return `<div class="scroll" tabindex="0">${super.table(token).replaceAll('<th>', '<th scope="col">')}</div>`
   }
   override link({ href, raw, tokens }: Tokens.Link): string {
     if (!/^(?:\[|<https?:)/.test(raw)) return escapeHtml(raw)
@@ -159,15 +140,16 @@ class DocsRenderer extends Renderer {
     const label = this.parser
       .parseInline(tokens)
       .replace(/^((?:<code>)?[a-z0-9-]+)\.md(?=(?:<\/code>)?$)/, '$1')
-    if (/^(?:#|https?:\/\/)/.test(href)) return linkHtml(href, label)
-    const [, program] = /^(?:\.\/)?(examples\/[a-z0-9-]+\.(?:py|ts))$/.exec(href) ?? []
+    if (/^(?:#|https?:\/\/)/.test(href)) return linkHtml(escapeHtml(href), label)
+    const [, program, name = '', anchor = ''] =
+      /^(?:\.\/)?(?:(examples\/[a-z0-9-]+\.(?:py|ts))|([a-z0-9-]+)\.md(#.*)?)$/.exec(href) ?? []
     if (program !== undefined) return linkHtml(`/docs/${program}`, label)
-    const [, name = '', anchor = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(href) ?? []
-    return this.#names.includes(name) ? linkHtml(`/docs/${name}${anchor}`, label) : label
+    return this.#names.includes(name) ? linkHtml(escapeHtml(`/docs/${name}${anchor}`), label) : label
   }
 }
 
-const linkHtml = (target: string, markup: string): string => `<a href="${escapeHtml(target)}">${markup}</a>`
+/** @param target escaped already */
+const linkHtml = (target: string, label: string): string => `<a href="${target}">${label}</a>`
 
 /** All pages by reader, each with its first sentence. */
 function docsIndexPage(pages: readonly DocPage[]): Page {

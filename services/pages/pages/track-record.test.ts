@@ -90,10 +90,10 @@ function pageOf(
   market: MarketKind = 'live',
   more: TrackRecordRow[] = [],
 ): string {
-  const pooled = { notice: '', as_of: '9', rows: [rowOf(outcomes), ...more], speech: [], next: null }
+  const record = { notice: '', as_of: '9', rows: [rowOf(outcomes), ...more], speech: [], next: null }
   const { body } = trackRecordPage({
     market,
-    pooled,
+    record,
     months: [],
     coins: { rows: [], next: null },
     query: {},

@@ -35,14 +35,12 @@ type Query = z.infer<typeof querySchema>
 
 const PAGE_ROWS = 50
 /** A page takes 40 ms to make: it is cached, so that many visitors cost no more than one. */
-const [CACHED_PAGES, CACHED_MS] = [20, 5_000] as const
+const CACHED_PAGES = 20
 
 /** `GET /track-record`: how good ranges and calls were, for people. */
 export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
-  const cached = new RecentMap<string, string>(CACHED_PAGES, {
-    ttlMs: CACHED_MS,
-    now: () => performance.now(),
-  })
+  const lifetime = { ttlMs: 5_000, now: () => performance.now() }
+  const cached = new RecentMap<string, string>(CACHED_PAGES, lifetime)
 
   /** A refused filter is shown at its field, above the record without it. */
   async function view(request: FastifyRequest, query: Query): Promise<RecordView> {
@@ -51,16 +49,16 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
       path: address(`/api/track-record${rest}`, { timeframe, ...more }),
     })
     const group = coin === undefined ? {} : { group_by: 'series', coin, limit: LIMITS.trackRecordRows }
-    const pooled = await client.ask<TrackRecordAnswer>(request, asked('', group))
-    if (!pooled.isOk) {
-      if (timeframe === undefined && coin === undefined) throw errorOf(pooled.refusal)
-      return { ...(await view(request, {})), query, refused: pooled.refusal }
+    const record = await client.ask<TrackRecordAnswer>(request, asked('', group))
+    if (!record.isOk) {
+      if (timeframe === undefined && coin === undefined) throw errorOf(record.refusal)
+      return { ...(await view(request, {})), query, refused: record.refusal }
     }
     const [{ rows: months }, coins] = await Promise.all([
       client.must<{ rows: RecordMonth[] }>(request, asked('/months')),
       client.must<RecordCoinsAnswer>(request, asked('/coins', { after, limit: PAGE_ROWS })),
     ])
-    return { market: frame().market, pooled: pooled.body, months, coins, query }
+    return { market: frame().market, record: record.body, months, coins, query }
   }
 
   app.get('/track-record', { schema: { querystring: querySchema } }, async (request, reply) => {
@@ -82,7 +80,7 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
 export interface RecordView {
   readonly market: MarketKind
   /** One row per model and timeframe; for a coin, one per series. */
-  readonly pooled: TrackRecordAnswer
+  readonly record: TrackRecordAnswer
   readonly months: readonly RecordMonth[]
   /** One row per model and coin, a page of them. */
   readonly coins: RecordCoinsAnswer
@@ -91,17 +89,20 @@ export interface RecordView {
   readonly refused?: Refusal | undefined
 }
 
+const DESCRIPTION =
+  'The outcome of every recorded verdict: calibration, coverage of ranges, and returns after costs beside always buying and random sides.'
+
 /** How good the calls were, compared with baselines that anybody could have followed. */
-export function trackRecordPage({ market, pooled, months, coins, query, refused }: RecordView): Page {
+export function trackRecordPage({ market, record, months, coins, query, refused }: RecordView): Page {
   const { coin = '', timeframe = '' } = query
+  const pooled = pooledMonths(months)
   const of = [coin.toUpperCase(), timeframe].filter((one) => one !== '').join(' ')
   const place = (row: TrackRecordRow) => TIMEFRAMES.indexOf(row.timeframe)
-  const rows = pooled.rows.toSorted((a, b) => place(a) - place(b))
+  const rows = record.rows.toSorted((a, b) => place(a) - place(b))
   const state = { typed: { timeframe, coin }, refusal: refused }
   return {
     title: of === '' ? 'Track record' : `Track record of ${of}`,
-    description:
-      'The outcome of every recorded verdict: calibration, coverage of ranges, and returns after costs beside always buying and random sides.',
+    description: DESCRIPTION,
     at: '/track-record',
     body: html`<h1>How good the ranges and the calls were</h1>
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. A call says which of two barriers comes first, if one is reached, and not where the price ends. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
@@ -113,31 +114,32 @@ ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>
 ${
   rows.length === 0
-    ? note(
-        html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`,
-      )
+    ? NOTHING_YET
     : html`${headTiles(rows)}
 <h2 id="ranges">How far the price went</h2>
 ${rangesTable(rows)}
-${coverageTable(pooledMonths(months).filter(({ forecasts }) => forecasts > 0))}
-${chartsPart(months, reliabilityTable(rows), coin === '' ? '' : ', all coins')}
+${coverageTable(pooled.filter(({ forecasts }) => forecasts > 0))}
+${chartsPart(pooled, reliabilityTable(rows), coin === '' ? '' : ', all coins')}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates(rows)}
 <h2 id="coins">By coin</h2>
 ${coinRows(coins.rows)}
 ${pager('/track-record', query.coins, coins.next, { name: 'coins', others: query, at: '#coins' })}`
 }
-<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/api/track-record?group_by=series">series</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
+<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/api/track-record?group_by=series">series</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${record.as_of}.</p>`,
   }
 }
 
+const NOTHING_YET = note(
+  html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`,
+)
+
 /** The charts: reliability with its table, and returns. */
 const chartsPart = (
-  months: readonly RecordMonth[],
+  months: readonly MonthTotals[],
   bins: readonly ReliabilityBin[],
   which: string,
-): Html => html`
-<h2 id="reliability">Does the confidence hold?</h2>
+): Html => html`<h2 id="reliability">Does the confidence hold?</h2>
 <div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same.</figcaption></figure>
 <div>${table('The same as a table', bins, {
   Said: ({ said }) => percent(said),
@@ -150,7 +152,7 @@ const chartsPart = (
 ${
   months.every(({ calls }) => calls === 0)
     ? html`<p>No call is decided yet.</p>`
-    : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(pooledMonths(months)))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying, always selling and a coin that is tossed, on the same bars.</figcaption></figure>`
+    : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(months))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying and a coin that is tossed, on the same bars.</figcaption></figure>`
 }`
 
 const bps = (value: number | null): string =>
@@ -176,10 +178,8 @@ function wonText(rows: readonly TrackRecordRow[], wins: number, reached: number)
   if (reached < FEWEST_FOR_PERCENT) return 'too few for a percentage'
   const { low = 0, high = 0 } = wilsonInterval(wins, reached) ?? {}
   const isOne = rows.filter(({ non_overlapping: apart }) => apart.reached > 0).length === 1
-  const interval = isOne
-    ? `95 %: ${percent(low)} to ${percent(high)}`
-    : 'their intervals are below, by timeframe'
-  return `${whole(wins)} of ${whole(reached)}; ${interval}`
+  const interval = `95 %: ${percent(low)} to ${percent(high)}`
+  return `${whole(wins)} of ${whole(reached)}; ${isOne ? interval : 'their intervals are below, by timeframe'}`
 }
 
 function headTiles(rows: readonly TrackRecordRow[]): Html {
@@ -195,14 +195,12 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
   ])
 }
 
+type Interval = { readonly low: number | null; readonly high: number | null } | null
 /** The ends of an interval as people read it; none where there are too few trials for a percentage. */
-const ends = (
-  interval: { readonly low: number | null; readonly high: number | null } | null,
-  trials: number,
-): string =>
-  interval === null || interval.low === null || interval.high === null || trials < FEWEST_FOR_PERCENT
+const ends = (of: Interval, trials: number): string =>
+  typeof of?.low !== 'number' || typeof of.high !== 'number' || trials < FEWEST_FOR_PERCENT
     ? ''
-    : `${percent(interval.low)}–${percent(interval.high)}`
+    : `${percent(of.low)}–${percent(of.high)}`
 
 /** Windows overlap and coins move together, so a month says less than its count. */
 const coverageTable = (months: readonly MonthTotals[]): Html =>
@@ -229,8 +227,7 @@ const nameOf = ({ exchange, coin, timeframe }: TrackRecordRow): string =>
   coin === null ? timeframe : `${coin} ${timeframe} on ${exchange}`
 
 function winRates(rows: readonly TrackRecordRow[]): Html {
-  const won = ({ non_overlapping: apart }: TrackRecordRow, share: number | null) =>
-    shareText(share, apart.reached)
+  const won = (row: TrackRecordRow, share: number | null) => shareText(share, row.non_overlapping.reached)
   return table('Calls that do not overlap, beside the constants and a coin on the same bars', rows, {
     Series: nameOf,
     Model: (row) => row.model_version,
