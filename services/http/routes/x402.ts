@@ -27,7 +27,7 @@ export interface PaidRoutesOptions {
   readonly paid: PaidCalls
 }
 
-const TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
+export const PAID_TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
 
 /** A payment needs no cookie and no permission, so pages of any origin may pay. */
 export const PAID_CORS_HEADERS = {
@@ -68,7 +68,7 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
   for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  for (const tier of TIERS) {
+  for (const tier of PAID_TIERS) {
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
@@ -183,7 +183,7 @@ const offerSchema = z.object({
 })
 const block = z.object({ _service: serviceBlockSchema })
 const boughtPlanSchema = block.extend({
-  plan: z.enum(TIERS),
+  plan: z.enum(PAID_TIERS),
   days: z.int().positive(),
   account_id: z.uuid(),
   from: z.iso.datetime(),
