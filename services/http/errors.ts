@@ -71,11 +71,7 @@ export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void
 }
 
 /** Answers a failure that was thrown, by a route or by the framework. */
-export function answerFailure(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+export function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const refusal = toServiceError(error, request)
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
