@@ -25,9 +25,7 @@ export const marketKindSchema = z
 /** The release whose schemas the events of a log have; releases that keep them keep it. */
 export const LOG_RELEASE = '0.3'
 
-export const LogBegun = defineEvent({
-  type: 'LogBegun',
-  stream: 'store-identity',
+export const LogBegun = defineEvent('LogBegun', 'store-identity', {
   summary: 'The first event of a log: its release, market and secret fingerprint; others cannot open it.',
   data: z.object({
     release: z.string().max(16),
@@ -39,23 +37,17 @@ export const LogBegun = defineEvent({
   }),
 })
 
-export const MarketClockAnchored = defineEvent({
-  type: 'MarketClockAnchored',
-  stream: 'store-market-clock',
+export const MarketClockAnchored = defineEvent('MarketClockAnchored', 'store-market-clock', {
   summary: 'A simulated market changed speed: market time = marketTime + (wall time − wallTime) × speed.',
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
-export const MarketClockRun = defineEvent({
-  type: 'MarketClockRun',
-  stream: 'store-market-runs',
+export const MarketClockRun = defineEvent('MarketClockRun', 'store-market-runs', {
   summary: 'A simulated market computed a stretch of its past, bar by bar, as fast as it could.',
   data: z.object({ from: timeMs, to: timeMs }),
 })
 
-export const LogEndLost = defineEvent({
-  type: 'LogEndLost',
-  stream: 'store-losses',
+export const LogEndLost = defineEvent('LogEndLost', 'store-losses', {
   summary: 'The operator accepted the loss of the newest events: positions after `endsAt` are reused.',
   data: z.object({
     /** The newest position that was left. */
@@ -67,23 +59,17 @@ export const LogEndLost = defineEvent({
   }),
 })
 
-export const VerdictRecorded = defineEvent({
-  type: 'VerdictRecorded',
-  stream: 'verdict-{exchange}.{coin}.{timeframe}',
+export const VerdictRecorded = defineEvent('VerdictRecorded', 'verdict-{exchange}.{coin}.{timeframe}', {
   summary: 'The verdict of a series at a closed bar, HOLD included, once per bar, with the one before it.',
   data: verdictSchema,
 })
 
-export const OutcomeLabelled = defineEvent({
-  type: 'OutcomeLabelled',
-  stream: 'outcome-{exchange}.{coin}.{timeframe}',
+export const OutcomeLabelled = defineEvent('OutcomeLabelled', 'outcome-{exchange}.{coin}.{timeframe}', {
   summary: 'The outcome of a verdict, HOLD included, recorded once its window has closed.',
   data: outcomeSchema,
 })
 
-export const UniverseRanked = defineEvent({
-  type: 'UniverseRanked',
-  stream: 'scan-{exchange}.universe',
+export const UniverseRanked = defineEvent('UniverseRanked', 'scan-{exchange}.universe', {
   summary: 'The coins of a venue in the order of their 24-hour quote volume: what `top:N` refers to.',
   data: universeSchema,
 })

@@ -11,9 +11,7 @@ const trainData = z.object({
   platform: z.string().nullable(),
 })
 
-const TrainDeparted = defineEvent({
-  type: 'TrainDeparted',
-  stream: 'train-{number}',
+const TrainDeparted = defineEvent('TrainDeparted', 'train-{number}', {
   summary: 'A train left a station.',
   data: trainData,
 })
@@ -64,9 +62,7 @@ describe('newEvent', () => {
   })
 
   test('names the whole where no single field is at fault', () => {
-    const definition = defineEvent({
-      type: 'TrainDeparted',
-      stream: 'train-{number}',
+    const definition = defineEvent('TrainDeparted', 'train-{number}', {
       summary: 'A train left a station.',
       data: trainData.refine((train) => train.platform !== null, 'a train leaves from a platform'),
     })

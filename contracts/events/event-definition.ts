@@ -8,7 +8,6 @@ export interface EventDefinition<Type extends string = string, Data extends Json
   readonly type: Type
   /** Version that is written, and the only one that is read. */
   readonly schema: number
-  /** Which stream it is appended to, as a pattern for the documentation. */
   readonly stream: string
   /** One sentence for the documentation. */
   readonly summary: string
@@ -21,9 +20,12 @@ export type EventOf<Definition> =
     ? Omit<RecordedEvent, 'type' | 'data'> & { readonly type: Type; readonly data: Data }
     : never
 
+/** @param stream which one it is appended to, as a pattern for the documentation */
 export const defineEvent = <const Type extends string, Data extends JsonObject>(
-  definition: Omit<EventDefinition<Type, Data>, 'schema'>,
-): EventDefinition<Type, Data> => ({ ...definition, schema: 1 })
+  type: Type,
+  stream: string,
+  described: Pick<EventDefinition<Type, Data>, 'summary' | 'data'>,
+): EventDefinition<Type, Data> => ({ type, schema: 1, stream, ...described })
 
 interface EventParts<Data> {
   id: string

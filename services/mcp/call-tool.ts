@@ -173,12 +173,7 @@ const decodedOf = (base64: string): JsonObject =>
  * @param tail what results of the era end with, from `,` on, its metadata last; empty in the handshake era.
  * @param takesOffers whether the client knows results that are offers
  */
-export function toolAnswerBytes(
-  id: RequestId,
-  outcome: ToolOutcome,
-  tail: string,
-  takesOffers = false,
-): Buffer {
+export function toolAnswerBytes(id: RequestId, outcome: ToolOutcome, tail: string, takesOffers = false) {
   if (outcome.kind === 'error') return Buffer.from(rpcErrorText(id, outcome.error))
   if (outcome.kind === 'offer' && takesOffers) {
     const result = { resultType: 'payment_required', paymentRequired: outcome.body }
