@@ -19,11 +19,8 @@ export function resultOf({ call, race }: Pick<Outcome, 'call' | 'race'>): Result
 }
 
 /** On a live market a verdict is what callers pay for until its window closes; on others nothing can be traded. */
-export const isShown = (
-  market: MarketKind,
-  { validUntil }: Pick<Verdict, 'validUntil'>,
-  now: number,
-): boolean => market !== 'live' || validUntil <= now
+export const isShown = (market: MarketKind, { validUntil }: Pick<Verdict, 'validUntil'>, now: number) =>
+  market !== 'live' || validUntil <= now
 
 /** A verdict whose window has closed, and what became of it. */
 export const decidedSchema = z.object({

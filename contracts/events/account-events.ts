@@ -5,16 +5,12 @@ import { defineEvent } from './event-definition.ts'
 
 const stream = 'account-{account}'
 
-export const SubjectKeyCreated = defineEvent({
-  type: 'SubjectKeyCreated',
-  stream: 'subject-{account}.{generation}',
+export const SubjectKeyCreated = defineEvent('SubjectKeyCreated', 'subject-{account}.{generation}', {
   summary: "The wrapped key that seals an account's personal data; erasing its stream forgets the person.",
   data: z.object({ accountId, generation: z.int().nonnegative(), wrappedKey: z.string().min(1).max(512) }),
 })
 
-export const AccountOpened = defineEvent({
-  type: 'AccountOpened',
-  stream,
+export const AccountOpened = defineEvent('AccountOpened', stream, {
   summary: 'An account was opened by a sign-in code or by the operator. The address is sealed.',
   data: z.object({
     accountId,
@@ -24,16 +20,12 @@ export const AccountOpened = defineEvent({
   }),
 })
 
-export const OwnerMailed = defineEvent({
-  type: 'OwnerMailed',
-  stream,
+export const OwnerMailed = defineEvent('OwnerMailed', stream, {
   summary: 'A notice to the owner, recorded before its mail is sent, so that the hourly limit holds.',
   data: z.object({ accountId }),
 })
 
-export const SignInRequested = defineEvent({
-  type: 'SignInRequested',
-  stream,
+export const SignInRequested = defineEvent('SignInRequested', stream, {
   summary: 'A sign-in code was made; only a keyed hash of it is kept. Several may be open at a time.',
   data: z.object({
     accountId,
@@ -43,9 +35,7 @@ export const SignInRequested = defineEvent({
   }),
 })
 
-export const SignInConfirmed = defineEvent({
-  type: 'SignInConfirmed',
-  stream,
+export const SignInConfirmed = defineEvent('SignInConfirmed', stream, {
   summary: 'The code of a sign-in request was given; the request is used up.',
   data: z.object({ accountId, requestId: z.uuid() }),
 })
@@ -54,9 +44,7 @@ export const SignInConfirmed = defineEvent({
 const keyLabelSchema = z.strictObject({ sealed: z.string().min(1).max(1_024) }).nullable()
 export type KeyLabel = z.infer<typeof keyLabelSchema>
 
-export const KeyIssued = defineEvent({
-  type: 'KeyIssued',
-  stream,
+export const KeyIssued = defineEvent('KeyIssued', stream, {
   summary: 'An API key was issued; only its SHA-256 and first characters are stored. Its label is sealed.',
   data: z.object({
     accountId,
@@ -67,23 +55,17 @@ export const KeyIssued = defineEvent({
   }),
 })
 
-export const KeyRevoked = defineEvent({
-  type: 'KeyRevoked',
-  stream,
+export const KeyRevoked = defineEvent('KeyRevoked', stream, {
   summary: 'An API key no longer applies.',
   data: z.object({ accountId, keyId: z.uuid(), reason: z.string().min(1).max(200) }),
 })
 
-export const SessionsEnded = defineEvent({
-  type: 'SessionsEnded',
-  stream,
+export const SessionsEnded = defineEvent('SessionsEnded', stream, {
   summary: 'Browser sessions that began before an instant were ended, by the owner or by the operator.',
   data: z.object({ accountId, before: timeMs, reason: z.string().min(1).max(200) }),
 })
 
-export const PlanStarted = defineEvent({
-  type: 'PlanStarted',
-  stream,
+export const PlanStarted = defineEvent('PlanStarted', stream, {
   summary: 'A paid plan began: granted by the operator, or bought.',
   data: z.object({
     accountId,
@@ -95,16 +77,12 @@ export const PlanStarted = defineEvent({
   }),
 })
 
-export const PlanEnded = defineEvent({
-  type: 'PlanEnded',
-  stream,
+export const PlanEnded = defineEvent('PlanEnded', stream, {
   summary: 'The plans of a tier were ended early or replaced, including those that had not begun.',
   data: z.object({ accountId, tier: tierSchema, reason: z.string().min(1).max(200) }),
 })
 
-export const AccountErased = defineEvent({
-  type: 'AccountErased',
-  stream,
+export const AccountErased = defineEvent('AccountErased', stream, {
   summary: 'An account was erased: its keys and sessions have ended, and the key of its sealed data is gone.',
   data: z.object({ accountId, generation: z.int().nonnegative() }),
 })

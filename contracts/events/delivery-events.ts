@@ -110,16 +110,12 @@ const subscriptionId = z.uuid()
 /** Fencing token of the lease under which this was appended. */
 const token = z.int().nonnegative()
 
-export const CursorTaken = defineEvent({
-  type: 'CursorTaken',
-  stream,
+export const CursorTaken = defineEvent('CursorTaken', stream, {
   summary: "A process took over the deliveries of a subscription; the former holder's appends now fail.",
   data: z.object({ subscriptionId, token, holder: z.string().min(1).max(128), state: deliveryStateSchema }),
 })
 
-export const DeliveriesAttempted = defineEvent({
-  type: 'DeliveriesAttempted',
-  stream,
+export const DeliveriesAttempted = defineEvent('DeliveriesAttempted', stream, {
   summary: 'Results of several delivery attempts, and the cursor after them.',
   data: z.object({
     subscriptionId,
@@ -129,9 +125,7 @@ export const DeliveriesAttempted = defineEvent({
   }),
 })
 
-export const CursorMoved = defineEvent({
-  type: 'CursorMoved',
-  stream,
+export const CursorMoved = defineEvent('CursorMoved', stream, {
   summary: 'A snapshot of the cursor and all open retries: earlier events need not be read.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
 })

@@ -7,14 +7,7 @@ import type { EventPlace, NewEvent, RecordedEvent } from '../infra/event.ts'
 import { timeMs } from '../infra/field-schemas.ts'
 import * as accountEvents from './account-events.ts'
 import * as deliveryEvents from './delivery-events.ts'
-import {
-  defineEvent,
-  type EventDefinition,
-  type EventOf,
-  newEvent,
-  requireKnownSchema,
-  upcast,
-} from './event-definition.ts'
+import { defineEvent, type EventDefinition, type EventOf, newEvent } from './event-definition.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import * as paymentEvents from './payment-events.ts'
@@ -32,9 +25,7 @@ export const marketKindSchema = z
 /** The release whose schemas the events of a log have; releases that keep them keep it. */
 export const LOG_RELEASE = '0.3'
 
-export const LogBegun = defineEvent({
-  type: 'LogBegun',
-  stream: 'store-identity',
+export const LogBegun = defineEvent('LogBegun', 'store-identity', {
   summary: 'The first event of a log: its release, market and secret fingerprint; others cannot open it.',
   data: z.object({
     release: z.string().max(16),
@@ -46,23 +37,17 @@ export const LogBegun = defineEvent({
   }),
 })
 
-export const MarketClockAnchored = defineEvent({
-  type: 'MarketClockAnchored',
-  stream: 'store-market-clock',
+export const MarketClockAnchored = defineEvent('MarketClockAnchored', 'store-market-clock', {
   summary: 'A simulated market changed speed: market time = marketTime + (wall time − wallTime) × speed.',
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
-export const MarketClockRun = defineEvent({
-  type: 'MarketClockRun',
-  stream: 'store-market-runs',
+export const MarketClockRun = defineEvent('MarketClockRun', 'store-market-runs', {
   summary: 'A simulated market computed a stretch of its past, bar by bar, as fast as it could.',
   data: z.object({ from: timeMs, to: timeMs }),
 })
 
-export const LogEndLost = defineEvent({
-  type: 'LogEndLost',
-  stream: 'store-losses',
+export const LogEndLost = defineEvent('LogEndLost', 'store-losses', {
   summary: 'The operator accepted the loss of the newest events: positions after `endsAt` are reused.',
   data: z.object({
     /** The newest position that was left. */
@@ -74,23 +59,17 @@ export const LogEndLost = defineEvent({
   }),
 })
 
-export const VerdictRecorded = defineEvent({
-  type: 'VerdictRecorded',
-  stream: 'verdict-{exchange}.{coin}.{timeframe}',
+export const VerdictRecorded = defineEvent('VerdictRecorded', 'verdict-{exchange}.{coin}.{timeframe}', {
   summary: 'The verdict of a series at a closed bar, HOLD included, once per bar, with the one before it.',
   data: verdictSchema,
 })
 
-export const OutcomeLabelled = defineEvent({
-  type: 'OutcomeLabelled',
-  stream: 'outcome-{exchange}.{coin}.{timeframe}',
+export const OutcomeLabelled = defineEvent('OutcomeLabelled', 'outcome-{exchange}.{coin}.{timeframe}', {
   summary: 'The outcome of a verdict, HOLD included, recorded once its window has closed.',
   data: outcomeSchema,
 })
 
-export const UniverseRanked = defineEvent({
-  type: 'UniverseRanked',
-  stream: 'scan-{exchange}.universe',
+export const UniverseRanked = defineEvent('UniverseRanked', 'scan-{exchange}.universe', {
   summary: 'The coins of a venue in the order of their 24-hour quote volume: what `top:N` refers to.',
   data: universeSchema,
 })
@@ -143,13 +122,10 @@ export type FactOf<Type extends EventType> = {
 export const eventOf = ({ type, data }: FactOf<EventType>, place: Pick<NewEvent, 'id' | 'meta'>): NewEvent =>
   newEvent(EVENT_CATALOGUE[type] as EventDefinition, { ...place, data })
 
-/**
- * Decodes a recorded event to its current schema.
- *
- * @throws ServiceError `event_unreadable` where this release cannot read it.
- */
+/** A recorded event, typed. @throws ServiceError `event_unreadable` where this release cannot read it. */
 export function decodeEvent(event: RecordedEvent): ServiceEvent {
-  return upcast(event, definitionOf(event)) as ServiceEvent
+  requireReadable(event)
+  return event as ServiceEvent
 }
 
 /** As {@link decodeEvent}, of a stream that holds these types. @throws ServiceError `event_unreadable` for others */
@@ -169,18 +145,12 @@ export function decodeEventOf<Type extends ServiceEvent['type']>(
  *
  * @throws ServiceError `event_unreadable`
  */
-export function requireReadable(event: EventPlace): void {
-  requireKnownSchema(event, definitionOf(event))
-}
-
-function definitionOf(event: EventPlace): EventDefinition {
-  const definition: EventDefinition | undefined = Object.hasOwn(EVENT_CATALOGUE, event.type)
-    ? EVENT_CATALOGUE[event.type as EventType]
-    : undefined
-  if (definition === undefined) {
-    throw new ServiceError('event_unreadable', {
-      message: `event type ${event.type} at position ${event.position} is not known to this release`,
-    })
-  }
-  return definition
+export function requireReadable({ type, schema, position }: EventPlace): void {
+  const known = Object.hasOwn(EVENT_CATALOGUE, type) ? EVENT_CATALOGUE[type as EventType].schema : undefined
+  if (known === schema) return
+  const message =
+    known === undefined
+      ? `event type ${type} at position ${position} is not known to this release`
+      : `${type} at position ${position} has schema ${schema}; this release reads ${known}`
+  throw new ServiceError('event_unreadable', { message })
 }

@@ -30,16 +30,12 @@ const leaseTable = z.object({
   table: z.array(leaseHolderSchema).max(LIMITS.leaseHolders),
 })
 
-export const LeaseTaken = defineEvent({
-  type: 'LeaseTaken',
-  stream,
+export const LeaseTaken = defineEvent('LeaseTaken', stream, {
   summary: 'A process renewed its lease and reports its shards: it took free ones or released surplus ones.',
   data: leaseTable,
 })
 
-export const LeaseReleased = defineEvent({
-  type: 'LeaseReleased',
-  stream,
+export const LeaseReleased = defineEvent('LeaseReleased', stream, {
   summary: 'A process that shuts down gave back its part of the shared work.',
   data: leaseTable,
 })

@@ -6,9 +6,7 @@ import { defineEvent } from './event-definition.ts'
 const scopes = z.array(scopeSchema).min(1).max(8)
 const stream = 'account-{account}'
 
-export const AppAuthorized = defineEvent({
-  type: 'AppAuthorized',
-  stream,
+export const AppAuthorized = defineEvent('AppAuthorized', stream, {
   summary: 'The owner authorized an OAuth client; of the code and the client only hashes are stored.',
   data: z.object({
     accountId,
@@ -25,16 +23,12 @@ export const AppAuthorized = defineEvent({
   }),
 })
 
-export const AppTokenIssued = defineEvent({
-  type: 'AppTokenIssued',
-  stream,
+export const AppTokenIssued = defineEvent('AppTokenIssued', stream, {
   summary: 'An OAuth client received an access token and a refresh token, of which the hash is stored.',
   data: z.object({ accountId, grantId: z.uuid(), refreshHash: hash, expiresAt: timeMs }),
 })
 
-export const AppEnded = defineEvent({
-  type: 'AppEnded',
-  stream,
+export const AppEnded = defineEvent('AppEnded', stream, {
   summary: 'An OAuth client lost its access: by the owner, by revocation, or because a token was reused.',
   data: z.object({ accountId, grantId: z.uuid(), reason }),
 })

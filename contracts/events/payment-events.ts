@@ -28,9 +28,7 @@ const UNCOLLECTABLE_REASONS = [
 ] as const
 export type UncollectableReason = (typeof UNCOLLECTABLE_REASONS)[number]
 
-export const PaymentClaimed = defineEvent({
-  type: 'PaymentClaimed',
-  stream,
+export const PaymentClaimed = defineEvent('PaymentClaimed', stream, {
   summary: 'A payment authorization was bound to one request and its answer: the first event of a payment.',
   data: z.object({
     paymentId,
@@ -63,37 +61,27 @@ export const PaymentClaimed = defineEvent({
   }),
 })
 
-export const SettlementRequested = defineEvent({
-  type: 'SettlementRequested',
-  stream,
+export const SettlementRequested = defineEvent('SettlementRequested', stream, {
   summary: 'Settling begins: from here until an outcome is known, the authorization may have been used.',
   data: z.object({ paymentId, attempt, settler: z.enum(SETTLERS) }),
 })
 
-export const SettlementBroadcast = defineEvent({
-  type: 'SettlementBroadcast',
-  stream,
+export const SettlementBroadcast = defineEvent('SettlementBroadcast', stream, {
   summary: 'The facilitator has named the transaction that uses the authorization.',
   data: z.object({ paymentId, attempt, transaction: bytes32Schema }),
 })
 
-export const SettlementFailed = defineEvent({
-  type: 'SettlementFailed',
-  stream,
+export const SettlementFailed = defineEvent('SettlementFailed', stream, {
   summary: 'An attempt to settle is known to have moved nothing; the payment is owed as before.',
   data: z.object({ paymentId, attempt, reason }),
 })
 
-export const SettlementUnknown = defineEvent({
-  type: 'SettlementUnknown',
-  stream,
+export const SettlementUnknown = defineEvent('SettlementUnknown', stream, {
   summary: 'The outcome of a settlement attempt is unknown for now; it is looked up, never assumed.',
   data: z.object({ paymentId, attempt, reason }),
 })
 
-export const SettlementConfirmed = defineEvent({
-  type: 'SettlementConfirmed',
-  stream,
+export const SettlementConfirmed = defineEvent('SettlementConfirmed', stream, {
   summary: 'The money is there: the transfer is in a block, or the gateway has credited it.',
   data: z.object({
     paymentId,
@@ -107,30 +95,22 @@ export const SettlementConfirmed = defineEvent({
   }),
 })
 
-export const SettlementFinalised = defineEvent({
-  type: 'SettlementFinalised',
-  stream,
+export const SettlementFinalised = defineEvent('SettlementFinalised', stream, {
   summary: 'The block of the transfer is final; nothing can undo it.',
   data: z.object({ paymentId, transaction: z.string().min(1).max(128), blockNumber: block.nullable() }),
 })
 
-export const SettlementReorged = defineEvent({
-  type: 'SettlementReorged',
-  stream,
+export const SettlementReorged = defineEvent('SettlementReorged', stream, {
   summary: 'The block of the transfer is not part of the chain any more; the payment is owed again.',
   data: z.object({ paymentId, transaction: z.string().min(1).max(128), blockNumber: block.nullable() }),
 })
 
-export const PaymentUncollectable = defineEvent({
-  type: 'PaymentUncollectable',
-  stream,
+export const PaymentUncollectable = defineEvent('PaymentUncollectable', stream, {
   summary: 'The authorization can never be settled. If its answer was served first, the payer has a debt.',
   data: z.object({ paymentId, reason: z.enum(UNCOLLECTABLE_REASONS), detail: z.string().max(200) }),
 })
 
-export const RefundSent = defineEvent({
-  type: 'RefundSent',
-  stream,
+export const RefundSent = defineEvent('RefundSent', stream, {
   summary: 'The operator sent money back by hand.',
   data: z.object({ paymentId, value: microUsdcSchema, transaction: bytes32Schema, reason }),
 })

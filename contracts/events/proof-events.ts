@@ -14,16 +14,12 @@ export const modelFileSchema = z.object({
 })
 export type ModelFile = z.infer<typeof modelFileSchema>
 
-export const ModelAnnounced = defineEvent({
-  type: 'ModelAnnounced',
-  stream: 'model-{version}',
+export const ModelAnnounced = defineEvent('ModelAnnounced', 'model-{version}', {
   summary: 'The hash of a model file, recorded before its first verdict and again whenever the file changes.',
   data: modelFileSchema.extend({ role: z.literal('serving') }),
 })
 
-export const MonitoringChanged = defineEvent({
-  type: 'MonitoringChanged',
-  stream: 'monitored-{exchange}',
+export const MonitoringChanged = defineEvent('MonitoringChanged', 'monitored-{exchange}', {
   summary: 'All series of an exchange that are followed from now on: each of their bars has a verdict.',
   data: z.object({
     exchange: exchangeSchema,
@@ -49,9 +45,7 @@ export const treeHeadSchema = z.object({
 })
 export type NamedTreeHead = z.infer<typeof treeHeadSchema>
 
-export const LogKeysPublished = defineEvent({
-  type: 'LogKeysPublished',
-  stream: 'log-keys',
+export const LogKeysPublished = defineEvent('LogKeysPublished', 'log-keys', {
   summary: 'The origin and all keys that sign checkpoints from now on, and the checkpoint that they leave.',
   data: z.object({
     origin: z.string().min(1).max(200),
@@ -62,9 +56,7 @@ export const LogKeysPublished = defineEvent({
   }),
 })
 
-export const CheckpointSigned = defineEvent({
-  type: 'CheckpointSigned',
-  stream: 'log-checkpoints',
+export const CheckpointSigned = defineEvent('CheckpointSigned', 'log-checkpoints', {
   summary: 'A checkpoint of the transparency log, signed: from now on the tree is this or longer.',
   data: treeHeadSchema.extend({
     /** Text and signatures. */
@@ -74,9 +66,7 @@ export const CheckpointSigned = defineEvent({
   }),
 })
 
-export const DaySealed = defineEvent({
-  type: 'DaySealed',
-  stream: 'sealed-{exchange}',
+export const DaySealed = defineEvent('DaySealed', 'sealed-{exchange}', {
   summary: "The manifest hash of the immutable files that hold an exchange's verdicts of one UTC day.",
   data: z.object({
     exchange: exchangeSchema,

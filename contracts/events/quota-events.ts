@@ -11,9 +11,7 @@ const stream = 'quota-{account}.{window}'
 export const CHANNELS = ['http', 'mcp', 'operator'] as const
 export type Channel = (typeof CHANNELS)[number]
 
-export const QuotaDebited = defineEvent({
-  type: 'QuotaDebited',
-  stream,
+export const QuotaDebited = defineEvent('QuotaDebited', stream, {
   summary: 'A tool call was answered and counted in one event, which holds the answer.',
   data: z.object({
     payerId: payerIdSchema,
@@ -35,9 +33,7 @@ export const QuotaDebited = defineEvent({
   }),
 })
 
-export const ChatAnswered = defineEvent({
-  type: 'ChatAnswered',
-  stream: 'chat-{account}.{window}',
+export const ChatAnswered = defineEvent('ChatAnswered', 'chat-{account}.{window}', {
   summary: 'A question was answered and counted in one event, which holds the answer.',
   data: z.object({
     payerId: payerIdSchema,

@@ -23,9 +23,7 @@ export const digestRowSchema = z.object({
   verdictId: z.uuid(),
 })
 
-export const ScanCompleted = defineEvent({
-  type: 'ScanCompleted',
-  stream: 'scan-{exchange}.{timeframe}',
+export const ScanCompleted = defineEvent('ScanCompleted', 'scan-{exchange}.{timeframe}', {
   summary: 'The ranked calls of an exchange and timeframe for one digest period, recorded once per period.',
   data: z.object({
     scanId: z.uuid(),

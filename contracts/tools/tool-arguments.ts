@@ -11,11 +11,7 @@ const SCALAR_OR_LIST = /^\s*(?:-?\d+(?:\.\d+)?|true|false|\[.*\])\s*$/s
  *
  * @throws ServiceError `invalid_request`, naming each field that does not fit in `details.fields`
  */
-export function toolArguments<Schema extends z.ZodType>(
-  tool: string,
-  schema: Schema,
-  sent: unknown,
-): z.output<Schema> {
+export function toolArguments<Schema extends z.ZodType>(tool: string, schema: Schema, sent: unknown) {
   const asSent = schema.safeParse(sent)
   const parsed = asSent.success ? asSent : schema.safeParse(asMeant(schema, sent))
   // The schemas drop this one key where they refuse every other that they do not know.

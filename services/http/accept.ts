@@ -24,10 +24,7 @@ type ContentCoding = (typeof CODINGS)[number]
  *
  * @returns undefined for the text as it is
  */
-export function acceptedCoding(
-  request: FastifyRequest,
-  codings: readonly ContentCoding[] = CODINGS,
-): ContentCoding | undefined {
+export function acceptedCoding(request: FastifyRequest, codings: readonly ContentCoding[] = CODINGS) {
   const best = request.accepts().encoding([...codings, 'identity'])
   const header = request.headers['accept-encoding']?.toLowerCase()
   return codings.find((coding) => coding === best && header?.includes(coding) === true)

@@ -27,6 +27,13 @@ type Parsed<Part> = Part extends z.ZodType ? z.output<Part> : unknown
 type Input<Route extends Shapes> = Parsed<Route['params']> &
   Parsed<Route['querystring']> &
   Parsed<Route['body']>
+type Path = `${HTTPMethods & string} ${string}`
+type Answer = object | void | Promise<object | void>
+type Handle<Caller, Route extends Shapes> = (
+  caller: Caller,
+  input: Input<Route>,
+  reply: FastifyReply,
+) => Answer
 
 /**
  * A function that adds routes: each answers what its handler makes of the caller and the fields of the request.
@@ -40,14 +47,10 @@ export const routesFor =
     common: FastifySchema = {},
   ) =>
   <const Route extends RouteOptions>(
-    route: `${HTTPMethods & string} ${string}`,
+    route: Path,
     words: ReturnType<typeof operation> | undefined,
     { cache, before, ...shape }: Route,
-    handle: (
-      caller: Caller,
-      input: Input<Route>,
-      reply: FastifyReply,
-    ) => object | void | Promise<object | void>,
+    handle: Handle<Caller, Route>,
   ): void => {
     const [method, url] = route.split(' ') as [HTTPMethods, string]
     const response = shape.response ?? NO_BODY
@@ -67,6 +70,13 @@ export const routesFor =
       },
     })
   }
+
+/** As {@link routesFor}, for routes that the document does not have. */
+export const plainRoutes = <Caller>(app: FastifyInstance, callerOf: (request: FastifyRequest) => Caller) => {
+  const on = routesFor(app, callerOf)
+  return <const Route extends RouteOptions>(path: Path, route: Route, handle: Handle<Caller, Route>) =>
+    on(path, undefined, route, handle)
+}
 
 /** Adds routes that require a key: their handlers get its account. */
 export function keyedRoutes(app: FastifyInstance, identify: Identify) {

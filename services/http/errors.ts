@@ -28,11 +28,7 @@ export function errorBody(error: ServiceError, requestId: string) {
 const causeLines = new RateLimiterMemory({ points: 1, duration: 10 })
 
 /** Logs why a request is refused if its caller is not told. Faults of the program are logged each, elsewhere. */
-export async function logCause(
-  log: Pick<FastifyBaseLogger, 'warn'>,
-  error: ServiceError,
-  requestId: string,
-): Promise<void> {
+export async function logCause(log: Pick<FastifyBaseLogger, 'warn'>, error: ServiceError, requestId: string) {
   const { code, cause, isForCallers } = error
   if (ERRORS[code].status === 500 || (isForCallers && cause === undefined)) return
   await causeLines.consume(code).then(
@@ -71,11 +67,7 @@ export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void
 }
 
 /** Answers a failure that was thrown, by a route or by the framework. */
-export function answerFailure(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+export function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const refusal = toServiceError(error, request)
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')

@@ -45,20 +45,11 @@ function prepare(text: string) {
 }
 
 /** Sends what is the same for all, or says that it still is. */
-export const sendPublic = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  type: string,
-  text: string,
-): FastifyReply => sendPrepared(request, reply.headers(PUBLIC_HEADERS), type, text)
+export const sendPublic = (request: FastifyRequest, reply: FastifyReply, type: string, text: string) =>
+  sendPrepared(request, reply.headers(PUBLIC_HEADERS), type, text)
 
 /** As {@link sendPublic}, with the caching that was set before. */
-export function sendPrepared(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  type: string,
-  text: string,
-): FastifyReply {
+export function sendPrepared(request: FastifyRequest, reply: FastifyReply, type: string, text: string) {
   const { etag, gzip } = prepare(text)
   reply.headers({ etag, vary: [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ') })
   if (hasAlready(request, etag)) return reply.code(304).send()

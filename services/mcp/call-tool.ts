@@ -4,14 +4,7 @@ import { ERRORS, forCallers, isServiceError, ServiceError } from '../../contract
 import { bytesOf, type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
-import {
-  JSON_RPC_CODES,
-  type RequestId,
-  type RpcError,
-  RpcFault,
-  rpcErrorText,
-  rpcResultText,
-} from './jsonrpc.ts'
+import { JSON_RPC_CODES, type RequestId, RpcFault, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import type { FreeTools, KeyCheck } from './tools.ts'
 
 /** The part of a request that a tool call needs beside its message. */
@@ -32,7 +25,7 @@ export type ToolOutcome =
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
   /** The offer for the call, and the reason why it must be paid. */
   | { readonly kind: 'offer'; readonly body: JsonObject }
-  | { readonly kind: 'error'; readonly error: RpcError }
+  | { readonly kind: 'error'; readonly error: RpcFault['error'] }
 
 /** The handlers of tool calls. */
 export interface ToolPaths {
@@ -79,12 +72,9 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 async function outcomeOf(
   { calls, free, paid, logCause }: ToolPaths,
   { signal, log, ...sender }: Caller,
-  {
-    tool,
-    request,
-    payment,
-  }: { tool: string | undefined; request: Json; payment: readonly string[] | undefined },
+  asked: { tool: string | undefined; request: Json; payment: readonly string[] | undefined },
 ): Promise<ToolOutcome> {
+  const { tool, request, payment } = asked
   const { requestId } = sender
   const own = tool === undefined ? undefined : free.get(tool)
   const body = { lenient: request, isEmpty: false, require: () => request }
@@ -183,12 +173,7 @@ const decodedOf = (base64: string): JsonObject =>
  * @param tail what results of the era end with, from `,` on, its metadata last; empty in the handshake era.
  * @param takesOffers whether the client knows results that are offers
  */
-export function toolAnswerBytes(
-  id: RequestId,
-  outcome: ToolOutcome,
-  tail: string,
-  takesOffers = false,
-): Buffer {
+export function toolAnswerBytes(id: RequestId, outcome: ToolOutcome, tail: string, takesOffers = false) {
   if (outcome.kind === 'error') return Buffer.from(rpcErrorText(id, outcome.error))
   if (outcome.kind === 'offer' && takesOffers) {
     const result = { resultType: 'payment_required', paymentRequired: outcome.body }

@@ -40,10 +40,8 @@ test('the manifest of payments names every product that is sold', async () => {
   await app.register(discoveryRoutes, {
     version: AT.version,
     publicUrl: () => AT.url,
-    since: 0,
-    paid: paid as never,
-    pages: undefined,
-    hasMcp: true,
+    payments: { paid: paid as never },
+    mcp: {},
   })
   const { items } = (await app.inject('/.well-known/x402.json')).json<{
     items: { type: string; resource: { url: string } }[]

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../contracts/infra/json.ts'
 import { PRICES } from '../../contracts/tools/prices.ts'
 import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { anyObject, bodyOf, operation } from '../http/openapi.ts'
+import { PAID_TIERS } from '../http/routes/x402.ts'
 import { sendPublic } from '../http/send-public.ts'
 import { type DocPage, type Knowledge, pagesByReader } from '../knowledge/index.ts'
 import type { PaidCalls, PaidOutcome } from '../tool-calls/index.ts'
@@ -32,20 +33,21 @@ const DESCRIPTION =
  * @param since when this process began to make these offers, Unix milliseconds
  */
 function x402Manifest({ tools, plans }: PaidCalls, url: string, since: number): JsonObject {
-  const items = listedTools().flatMap(({ name: toolName, inputSchema }) => {
+  const posted = { method: 'POST', bodyType: 'json' }
+  const toolItems = listedTools().flatMap(({ name: toolName, inputSchema }) => {
     const { resource, accepts } = sentOfferOf(tools.offer(toolName))
     const input = { toolName, inputSchema, transport: 'streamable-http' }
     return [
-      { resource, type: 'http', accepts, input: { method: 'POST', bodyType: 'json', body: inputSchema } },
+      { resource, type: 'http', accepts, input: { ...posted, body: inputSchema } },
       { resource: { ...resource, url: `${url}/mcp` }, type: 'mcp', accepts, input },
     ]
   })
-  const plansOverHttp = (['starter', 'pro'] as const).map((tier) => {
+  const planItems = PAID_TIERS.map((tier) => {
     const { resource, accepts } = sentOfferOf(plans.offer(tier))
-    return { resource, type: 'http', accepts, input: { method: 'POST', bodyType: 'json' } }
+    return { resource, type: 'http', accepts, input: posted }
   })
-  const payable = [...items, ...plansOverHttp].filter(({ accepts }) => accepts.length > 0)
-  return { x402Version: 2, lastUpdated: Math.floor(since / 1_000), items: payable }
+  const items = [...toolItems, ...planItems].filter(({ accepts }) => accepts.length > 0)
+  return { x402Version: 2, lastUpdated: Math.floor(since / 1_000), items }
 }
 
 /** The offer of version 2 of x402, as a caller without a payment gets it in the header `PAYMENT-REQUIRED`. */
@@ -136,11 +138,11 @@ export interface DiscoveryOptions {
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */
   readonly publicUrl: () => string
-  /** Since when this process makes its offers, Unix milliseconds. */
-  readonly since: number
-  readonly paid: PaidCalls | undefined
-  readonly pages: Knowledge['pages'] | undefined
-  readonly hasMcp: boolean
+  /** When this process began to make its offers, Unix milliseconds. */
+  readonly since?: number
+  readonly payments?: { readonly paid: PaidCalls } | undefined
+  readonly knowledge?: { readonly knowledge: Pick<Knowledge, 'pages'> } | undefined
+  readonly mcp?: object | undefined
 }
 
 /**
@@ -148,7 +150,7 @@ export interface DiscoveryOptions {
  * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
  */
 export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app, options) => {
-  const { version, publicUrl, paid, pages, hasMcp } = options
+  const { version, publicUrl, payments, knowledge, mcp, since = 0 } = options
   const described = (): Described => ({
     version,
     url: (publicUrl() || DOCUMENTED_ADDRESS).replace(/\/+$/, ''),
@@ -161,16 +163,16 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
       sendPublic(request, reply, `${type}; charset=utf-8`, await make()),
     )
   }
-  if (paid !== undefined)
+  if (payments !== undefined)
     serve('/.well-known/x402.json', 'paidResources', 'The paid products, for agents and indexers', () =>
-      JSON.stringify(x402Manifest(paid, described().url, options.since)),
+      JSON.stringify(x402Manifest(payments.paid, described().url, since)),
     )
-  if (hasMcp)
+  if (mcp !== undefined)
     serve('/server.json', 'registryEntry', 'This server as the MCP registry lists it', () =>
       JSON.stringify(serverJson(described())),
     )
-  if (pages !== undefined)
+  if (knowledge !== undefined)
     serve('/llms.txt', 'llms', 'The service in one page of Markdown, for language models', async () =>
-      llmsText(await pages(), described()),
+      llmsText(await knowledge.knowledge.pages(), described()),
     )
 }

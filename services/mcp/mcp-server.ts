@@ -36,29 +36,17 @@ export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSourc
 }
 
 /** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
-export interface McpPluginOptions extends Omit<DiscoveryOptions, 'hasMcp' | 'pages' | 'paid' | 'since'> {
+export interface McpPluginOptions extends DiscoveryOptions {
   readonly mcp?: Omit<McpServerOptions, 'bearer' | 'logCause' | 'telemetry' | 'webhooks'> | undefined
   readonly accounts?: { readonly accounts: Accounts } | undefined
-  readonly payments?: { readonly paid: NonNullable<DiscoveryOptions['paid']> } | undefined
-  readonly knowledge?:
-    | { readonly knowledge: { readonly pages: NonNullable<DiscoveryOptions['pages']> } }
-    | undefined
   readonly webhooks?: WebhookService | undefined
   readonly metrics: Registry
-  /** When this process began to make its offers, Unix milliseconds. */
-  readonly since?: number
 }
 
 /** The Model Context Protocol, and the documents by which agents find the service. */
 export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, options) => {
-  const { mcp, payments, webhooks, metrics, since = 0 } = options
-  await app.register(discoveryRoutes, {
-    ...options,
-    since,
-    paid: payments?.paid,
-    pages: options.knowledge?.knowledge.pages,
-    hasMcp: mcp !== undefined,
-  })
+  const { mcp, webhooks, metrics } = options
+  await app.register(discoveryRoutes, options)
   if (mcp === undefined) return
   const accounts = options.accounts?.accounts
   await app.register(mcpServer, {
@@ -122,14 +110,10 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
-  app.setErrorHandler(answerTransportFailure)
+  app.setErrorHandler(refuseTransport)
   guardRequests(app, options.guard)
 
-  async function answer(
-    rpc: RpcRequest,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
+  async function answer(rpc: RpcRequest, request: FastifyRequest, reply: FastifyReply) {
     const { id, era, method } = rpc
     const caller = callerOf(rpc, request, () => untilGone(reply))
     if (method !== 'tools/call') {
@@ -214,11 +198,7 @@ function callerOf({ meta }: RpcRequest, request: FastifyRequest, signal: () => A
 }
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
-function answerTransportFailure(
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+function refuseTransport(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toServiceError(error)
   const { status } = ERRORS[refusal.code]
   if (status >= 500 && refusal.code !== 'shutting_down')

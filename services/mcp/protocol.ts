@@ -158,11 +158,7 @@ const mismatch = (message: string): RpcFault =>
     status: 400,
   })
 
-const unsupported = (
-  code: 'transport' | 'unsupportedVersion',
-  version: string,
-  data?: JsonObject,
-): RpcFault =>
+const unsupported = (code: 'transport' | 'unsupportedVersion', version: string, data?: JsonObject) =>
   new RpcFault(code, `Unsupported protocol version: ${version.slice(0, 64)} ${SUPPORTED}`, {
     status: 400,
     ...(data !== undefined && { data }),

@@ -43,11 +43,7 @@ export function requestGuard(options: {
  * @param host the `Host` header.
  * @param origin the `Origin` header; programs send none.
  */
-export function refusalOf(
-  guard: RequestGuard,
-  host: string | undefined,
-  origin: string | undefined,
-): string | undefined {
+export function refusalOf(guard: RequestGuard, host: string | undefined, origin: string | undefined) {
   // The name in a `Host` header, without the port (RFC 9110 §7.2).
   const [, name] = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/.exec(host?.toLowerCase() ?? '') ?? []
   if (name === undefined || !(guard.hosts.includes(name) || (guard.admitsAddresses && isAddress(name)))) {

@@ -67,20 +67,19 @@ const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows a
 const define = <Act extends keyof Acts>(
   act: Act,
   effect: FreeTool['hints'],
-  tool: ToolDefinition & { readonly request: z.ZodType<Parameters<Acts[Act]>[0]> },
-) => ({ ...tool, act, effect, description: `${tool.description} Free; needs an API key.` })
+  title: string,
+  tool: Omit<ToolDefinition, 'title'> & { readonly request: z.ZodType<Parameters<Acts[Act]>[0]> },
+) => ({ ...tool, title, act, effect, description: `${tool.description} Free; needs an API key.` })
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
 export const WEBHOOK_TOOLS = {
-  create_webhook: define('create', ADDS, {
-    title: 'New webhook',
+  create_webhook: define('create', ADDS, 'New webhook', {
     description:
       'Subscribes a public HTTPS address, such as a bot, to signed trade calls, regime shifts or scan digests.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
   }),
-  list_webhooks: define('list', LOOKS, {
-    title: 'Own webhooks',
+  list_webhooks: define('list', LOOKS, 'Own webhooks', {
     description: 'Which webhooks the account has, with their state.',
     request: listQuery.extend({ limit: rows }),
     response: z.object({
@@ -89,44 +88,37 @@ export const WEBHOOK_TOOLS = {
       next: z.string().nullable().describe('Give it as `after`; null at the end'),
     }),
   }),
-  get_webhook: define('show', LOOKS, {
-    title: 'One webhook',
+  get_webhook: define('show', LOOKS, 'One webhook', {
     description: 'One webhook with its filter, state and counts.',
     ...ofOne,
   }),
-  delete_webhook: define('remove', REMOVES, {
-    title: 'Delete a webhook',
+  delete_webhook: define('remove', REMOVES, 'Delete a webhook', {
     description: 'Removes a webhook for good; nothing is sent to it any more.',
     request: ofOne.request,
     response: z.object({ id, deleted: z.literal(true) }),
   }),
-  pause_webhook: define('pause', SETS, {
-    title: 'Pause a webhook',
+  pause_webhook: define('pause', SETS, 'Pause a webhook', {
     description: 'Pauses deliveries for now; nothing is lost.',
     ...ofOne,
   }),
-  resume_webhook: define('resume', SETS, {
-    title: 'Resume a webhook',
+  resume_webhook: define('resume', SETS, 'Resume a webhook', {
     description:
       'Resumes deliveries after a pause or when it was disabled: resume from its cursor, from now, or from the past.',
     request: resumeSchema({ id }),
     response: subscription,
   }),
-  rotate_webhook_secret: define('rotate', ADDS, {
-    title: 'New secret of a webhook',
+  rotate_webhook_secret: define('rotate', ADDS, 'New secret of a webhook', {
     description:
       'Rotates the signing secret of a webhook; the former secrets also sign for a while. It is in this answer and not shown again.',
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
   }),
-  test_webhook: define('test', ADDS, {
-    title: 'Test a webhook',
+  test_webhook: define('test', ADDS, 'Test a webhook', {
     description: 'Sends a sample delivery to a webhook now, and reports what its endpoint answered.',
     request: z.strictObject({ id, ...testFields }),
     response: testAnswerSchema,
   }),
-  list_webhook_deliveries: define('attempts', LOOKS, {
-    title: 'Deliveries of a webhook',
+  list_webhook_deliveries: define('attempts', LOOKS, 'Deliveries of a webhook', {
     description: 'Attempts to deliver to a webhook, newest first, with their results: delivered or failed.',
     request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
@@ -134,8 +126,7 @@ export const WEBHOOK_TOOLS = {
       next: attemptsAnswerSchema.shape.next,
     }),
   }),
-  recover_webhook: define('recover', SETS, {
-    title: 'Retry deliveries of a webhook',
+  recover_webhook: define('recover', SETS, 'Retry deliveries of a webhook', {
     description: 'Retries deliveries that failed for good since an instant.',
     request: z.strictObject({ id, ...recoverFields }),
     response: recoveryAnswerSchema,
@@ -182,30 +173,25 @@ export function freeTools({
   readonly sources: { readonly exchanges: () => readonly string[] }
 }): FreeTools {
   const tools = new Map<string, FreeTool>()
-  const hints = { readOnlyHint: true, openWorldHint: false }
+  const add = (name: string, tool: ToolDefinition, failure: ErrorCode, run: FreeTool['run']) =>
+    tools.set(name, { ...tool, hints: { readOnlyHint: true, openWorldHint: false }, failure, run })
   if (knowledge !== undefined) {
-    const shared = { hints, failure: 'INTERNAL_ERROR' } as const
-    tools.set('search_knowledge', {
-      ...KNOWLEDGE_TOOLS.search_knowledge,
-      ...shared,
-      run: async (call) => ({ body: await knowledge.search(call), isReplay: false }),
-    })
-    tools.set('chat_knowledge', {
-      ...KNOWLEDGE_TOOLS.chat_knowledge,
-      ...shared,
-      run: (call) => knowledge.chat(call),
-    })
+    const { search_knowledge: search, chat_knowledge: chat } = KNOWLEDGE_TOOLS
+    add('search_knowledge', search, 'INTERNAL_ERROR', async (call) => ({
+      body: await knowledge.search(call),
+      isReplay: false,
+    }))
+    add('chat_knowledge', chat, 'INTERNAL_ERROR', (call) => knowledge.chat(call))
   }
   if (history !== undefined) {
     const tool = HISTORY_TOOLS.get_regime_shifts
-    const run: FreeTool['run'] = async ({ request, authorization }) => {
+    add('get_regime_shifts', tool, 'internal_error', async ({ request, authorization }) => {
       // It needs no key, but a key that does not hold is refused as everywhere.
       const key = authorization === undefined ? 'ok' : await checkKey(authorization)
       if (key !== 'ok') throw new ServiceError(key)
       const asked = toolArguments('get_regime_shifts', tool.request, request)
       return { body: regimeHistory({ ...history, exchanges: sources.exchanges }, asked), isReplay: false }
-    }
-    tools.set('get_regime_shifts', { ...tool, hints, failure: 'internal_error', run })
+    })
   }
   if (webhooks !== undefined) for (const [name, tool] of webhookTools(webhooks)) tools.set(name, tool)
   return tools

@@ -84,10 +84,7 @@ export function signCheckpoint(checkpoint: Checkpoint, keys: readonly Signer[]):
  * @throws ServiceError `proof_invalid` for text that is no note, a wrong signature of a known key, and a note that no known
  *   key has signed
  */
-export function openCheckpoint(
-  note: string,
-  known: readonly Verifier[],
-): { readonly checkpoint: Checkpoint; readonly signatures: readonly Verifier[] } {
+export function openCheckpoint(note: string, known: readonly Verifier[]) {
   const end = note.lastIndexOf('\n\n')
   if (note.length > MOST_CHARACTERS || end < 0 || !note.endsWith('\n'))
     throw faultyError('it is no signed note')

@@ -80,11 +80,7 @@ const CODE_SENT = {
 }
 
 export interface UsageRoutesOptions {
-  /**
-   * The calls that the account of a key has used.
-   *
-   * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
-   */
+  /** @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable` */
   readonly usage: (
     authorization: string | undefined,
     query: { readonly after?: string | undefined; readonly limit: number },
@@ -99,31 +95,22 @@ export interface AccountsPluginOptions extends UsageRoutesOptions {
 
 /** Accounts with their keys and OAuth clients, their usage and their payments for plans. */
 export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (app, options) => {
+  const { accounts: parts, payments } = options
   await app.register(usageRoutes, options)
-  if (options.accounts === undefined) return
-  await app.register(accountRoutes, { ...options.accounts, paymentAdmin: options.payments?.paymentAdmin })
-  await app.register(oauthRoutes, { oauth: options.accounts.accounts.oauth })
+  if (parts === undefined) return
+  await app.register(async (own) => {
+    const on = keyedRoutes(own, parts.accounts.identify)
+    signInRoutes(own, parts)
+    ownAccountRoutes(on, parts)
+    keyRoutes(on, parts.accounts)
+    if (payments !== undefined) ownPaymentRoutes(on, payments.paymentAdmin)
+  })
+  await app.register(oauthRoutes, { oauth: parts.accounts.oauth })
 }
 
-/**
- * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
- * key: `/api/account`, `/api/keys`, `/api/sessions`, `/api/apps`. No answer shows whether an address has an account,
- * and no key is shown twice.
- */
-const accountRoutes: FastifyPluginAsync<
-  AccountRoutesOptions & { readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'> | undefined }
-> = async (app, options) => {
-  const on = keyedRoutes(app, options.accounts.identify)
-  signInRoutes(app, options)
-  ownAccountRoutes(on, options)
-  keyRoutes(on, options)
-  if (options.paymentAdmin !== undefined) ownPaymentRoutes(on, options.paymentAdmin)
-}
-
-function signInRoutes(
-  app: FastifyInstance,
-  { accounts, signInRequests, signInTries }: AccountRoutesOptions,
-): void {
+/** Sign-in by e-mail. No answer shows whether an address has an account, and no key is shown twice. */
+function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void {
+  const { accounts, signInRequests, signInTries } = options
   const on = openRoutes(app)
   const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
   const limitedBy = (limiter: AttemptLimiter) => (request: FastifyRequest) => limiter.take(siteOf(request))
@@ -208,7 +195,7 @@ function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): 
   )
 }
 
-function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
+function keyRoutes(on: On, accounts: Accounts): void {
   on(
     'GET /api/keys',
     operation('account', 'keys', 'The keys of the account, without their text'),
@@ -265,11 +252,7 @@ function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): 
     }),
     {
       querystring: z.strictObject({
-        after: z
-          .uuid()
-          .toLowerCase()
-          .optional()
-          .describe('Further payments: the `next` of the answer before'),
+        after: uuid('Further payments: the `next` of the answer before').optional(),
         limit: rowsParameter(LIMITS.paymentRows, 50),
       }),
       response: { 200: ownPaymentsAnswerSchema },

@@ -83,11 +83,7 @@ const STATUSES: Readonly<Partial<Record<OAuthError['code'], number>>> = {
   server_error: 500,
 }
 
-function refuse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: OAuthError | ServiceError,
-): FastifyReply {
+function refuse(request: FastifyRequest, reply: FastifyReply, error: OAuthError | ServiceError) {
   if (error instanceof OAuthError) {
     const status = STATUSES[error.code] ?? 400
     if (status === 401 && request.headers.authorization !== undefined) {

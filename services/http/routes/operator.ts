@@ -23,7 +23,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
-import { routesFor } from '../add-routes.ts'
+import { plainRoutes } from '../add-routes.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-service.ts'
 import { labelSchema, toAccountAnswer, toKeyRow, toSignInAnswer } from './accounts.ts'
@@ -56,7 +56,7 @@ const pageOf = (most: number) => ({ after: uuid.optional(), limit: rowsParameter
 const nextOf = (rows: readonly { readonly id: string }[], limit: number): string | null =>
   rows.length < limit ? null : (rows.at(-1)?.id ?? null)
 
-const routes = (app: FastifyInstance) => routesFor(app, operatorOrigin)
+const routes = (app: FastifyInstance) => plainRoutes(app, operatorOrigin)
 type On = ReturnType<typeof routes>
 
 /** Everything of the operator, under `/operator`: by the owner's socket or with the operator's token. */
@@ -85,23 +85,20 @@ function keyRoutes(on: On, accounts: Accounts): void {
   })
   on(
     'POST /operator/keys',
-    undefined,
     { body: created, response: { 201: signInAnswerSchema } },
     async (origin, { email, account_id: accountId, tier, label }) =>
       toSignInAnswer(await accounts.createKey({ email, accountId }, { label, tier }, origin)),
   )
   on(
     'GET /operator/keys',
-    undefined,
     { querystring: z.strictObject({ account_id: uuid }), response: { 200: keysAnswerSchema } },
     async (_origin, { account_id: id }) => ({ keys: (await accounts.show(id)).keys.map(toKeyRow) }),
   )
-  on('DELETE /operator/keys/:id', undefined, { params }, async (origin, { id }) =>
+  on('DELETE /operator/keys/:id', { params }, async (origin, { id }) =>
     accounts.revokeKey(await accounts.accountOfKey(id), id, origin),
   )
   on(
     'POST /operator/keys/revoke',
-    undefined,
     {
       body: z.strictObject({ issued_before: exactInstantParameter, after: uuid.optional() }),
       response: { 200: endedAnswerSchema },
@@ -121,7 +118,6 @@ function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
   }
   on(
     'GET /operator/accounts',
-    undefined,
     { querystring: z.strictObject(pageOf(LIMITS.accountRows)), response: { 200: accountsAnswerSchema } },
     async (_origin, query) => {
       const ids = await accounts.list(query)
@@ -138,17 +134,16 @@ function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
       return { accounts: shown, next: ids.length < query.limit ? null : (ids.at(-1) ?? null) }
     },
   )
-  on('GET /operator/accounts/:id', undefined, one, (_origin, { id }) => answerFor(id))
+  on('GET /operator/accounts/:id', one, (_origin, { id }) => answerFor(id))
   on(
     'POST /operator/accounts/:id/grant',
-    undefined,
     { ...one, body: z.strictObject({ tier: tierSchema }) },
     async (origin, { id, tier }) => {
       await accounts.startPlan(id, { tier, source: 'operator' }, origin)
       return answerFor(id)
     },
   )
-  on('DELETE /operator/accounts/:id', undefined, { params }, (origin, { id }) => accounts.erase(id, origin))
+  on('DELETE /operator/accounts/:id', { params }, (origin, { id }) => accounts.erase(id, origin))
 }
 
 /** Undefined for an account that was erased since it was listed. */
@@ -179,19 +174,15 @@ function paymentRoutes(on: On, admin: Pick<PaymentAdmin, 'list' | 'show' | 'refu
   })
   on(
     'GET /operator/payments',
-    undefined,
     { querystring: filter, response: { 200: paymentsAnswerSchema } },
     async (_origin, query) => {
       const payments = (await admin.list(query)).map(toPaymentAnswer)
       return { payments, next: nextOf(payments, query.limit) }
     },
   )
-  on('GET /operator/payments/:id', undefined, one, async (_origin, { id }) =>
-    toPaymentAnswer(await admin.show(id)),
-  )
+  on('GET /operator/payments/:id', one, async (_origin, { id }) => toPaymentAnswer(await admin.show(id)))
   on(
     'POST /operator/payments/:id/refund',
-    undefined,
     { ...one, body: refund },
     async (origin, { id, transaction, usdc: value, reason }) =>
       toPaymentAnswer(await admin.refund(id, { transaction, value, reason }, origin)),
@@ -204,7 +195,6 @@ function webhookRoutes(on: On, subscriptions: Subscriptions): void {
   const changing = { ...one, body: z.strictObject({ reason: z.string().trim().min(1).max(120) }) }
   on(
     'GET /operator/webhooks',
-    undefined,
     {
       querystring: z.strictObject(pageOf(LIMITS.webhookRows)),
       response: { 200: operatorSubscriptionsSchema },
@@ -214,13 +204,13 @@ function webhookRoutes(on: On, subscriptions: Subscriptions): void {
       return { webhooks, next: nextOf(webhooks, query.limit) }
     },
   )
-  on('GET /operator/webhooks/:id', undefined, one, async (_origin, { id }) =>
+  on('GET /operator/webhooks/:id', one, async (_origin, { id }) =>
     toOperatorSubscription(await subscriptions.showAny(id)),
   )
-  on('POST /operator/webhooks/:id/stop', undefined, changing, async (origin, { id, reason }) =>
+  on('POST /operator/webhooks/:id/stop', changing, async (origin, { id, reason }) =>
     toOperatorSubscription(await subscriptions.stop(id, `stopped by the operator: ${reason}`, origin)),
   )
-  on('POST /operator/webhooks/:id/allow', undefined, changing, async (origin, { id, reason }) => {
+  on('POST /operator/webhooks/:id/allow', changing, async (origin, { id, reason }) => {
     const words = `allowed again by the operator, to be resumed: ${reason}`
     return toOperatorSubscription(await subscriptions.allow(id, words, origin))
   })

@@ -18,13 +18,11 @@ import { signalOfLeaving } from '../request-signal.ts'
 import { hasAlready } from '../send-public.ts'
 import { pageCursor } from './history.ts'
 
+type SealedQuery = { exchange: Exchange | undefined; after: string | undefined; limit: number }
+
 export interface SealedRoutesOptions {
   readonly sealed: {
-    list(query: {
-      exchange: Exchange | undefined
-      after: string | undefined
-      limit: number
-    }): Omit<SealedDays, 'notice'>
+    list(query: SealedQuery): Omit<SealedDays, 'notice'>
     manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string }
     file(
       exchange: Exchange,
@@ -37,7 +35,11 @@ export interface SealedRoutesOptions {
 
 const NOTICE =
   'Every verdict of a UTC day with its outcome, once all windows have closed. Files never change; the hash of each manifest is in the transparency log.'
-const FOR_EVER = 'public, max-age=31536000, immutable'
+const OPEN_FOR_EVER = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+}
 
 const hive = (name: string) =>
   z
@@ -96,16 +98,11 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
   )
   app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
-    reply.headers({
-      'cache-control': FOR_EVER,
-      'access-control-allow-origin': '*',
-      'cross-origin-resource-policy': 'cross-origin',
-    })
-    const signal = signalOfLeaving(reply)
-    const file =
-      name === 'manifest.json'
-        ? sealed.manifest(exchange, date)
-        : await sealed.file(exchange, date, name, signal)
+    reply.headers(OPEN_FOR_EVER)
+    const isManifest = name === 'manifest.json'
+    const file = isManifest
+      ? sealed.manifest(exchange, date)
+      : await sealed.file(exchange, date, name, signalOfLeaving(reply))
     const etag = `"${file.sha256}"`
     reply.header('etag', etag).type(TYPES[name])
     if (hasAlready(request, etag)) return reply.code(304).send()

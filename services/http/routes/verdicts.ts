@@ -168,9 +168,7 @@ function withLastEventId(query: ReplayFilterQuery, lastEventId: unknown): Replay
 const RETRY_MS = 2_000
 
 /** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. */
-async function* serverSentEvents(
-  items: AsyncGenerator<FollowItem, void, void>,
-): AsyncGenerator<string, void, void> {
+async function* serverSentEvents(items: AsyncGenerator<FollowItem, void, void>) {
   let head = `retry: ${RETRY_MS}\n`
   for await (const item of items) {
     yield head +
@@ -182,10 +180,7 @@ async function* serverSentEvents(
 }
 
 /** Passes items on; while its reader has not asked for the next one, the place counts as waiting and may be lost. */
-async function* asRead<Item>(
-  items: AsyncIterable<Item>,
-  place: StreamPlace | undefined,
-): AsyncGenerator<Item, void, void> {
+async function* asRead<Item>(items: AsyncIterable<Item>, place: StreamPlace | undefined) {
   for await (const item of items) {
     place?.waits(true)
     yield item

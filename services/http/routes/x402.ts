@@ -27,7 +27,7 @@ export interface PaidRoutesOptions {
   readonly paid: PaidCalls
 }
 
-const TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
+export const PAID_TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
 
 /** A payment needs no cookie and no permission, so pages of any origin may pay. */
 export const PAID_CORS_HEADERS = {
@@ -50,7 +50,6 @@ const PREFLIGHT_HEADERS = {
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
   const untilGone = createWaits(app)
-  const signalFor = (reply: FastifyReply) => () => untilGone(reply)
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -58,23 +57,24 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, url, {
       words,
       offer: () => paid.tools.offer(tool),
-      answer: (request, reply) =>
-        paid.tools.call({
-          ...paidRequest(request, signalFor(reply)),
-          tool,
-          idempotencyKey: request.headers['idempotency-key'] as string | undefined,
-        }),
+      answer(request, reply) {
+        const idempotencyKey = request.headers['idempotency-key'] as string | undefined
+        return paid.tools.call({ ...paidRequest(request, () => untilGone(reply)), tool, idempotencyKey })
+      },
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
   for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  for (const tier of TIERS) {
+  for (const tier of PAID_TIERS)
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, paidRequest(request, signalFor(reply))),
+      answer: (request, reply) =>
+        paid.plans.buy(
+          tier,
+          paidRequest(request, () => untilGone(reply)),
+        ),
     })
-  }
 }
 
 /** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
@@ -127,11 +127,8 @@ const ANY_TYPE = 'application/octet-stream'
  */
 function takeAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    ANY_TYPE,
-    { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes },
-    (_, body, done) => done(null, body),
-  )
+  const reading = { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes } as const
+  app.addContentTypeParser(ANY_TYPE, reading, (_, body, done) => done(null, body))
   app.addHook('onRequest', ({ headers }, reply, done) => {
     headers['content-type'] = ANY_TYPE
     reply.headers(PAID_CORS_HEADERS)
@@ -183,7 +180,7 @@ const offerSchema = z.object({
 })
 const block = z.object({ _service: serviceBlockSchema })
 const boughtPlanSchema = block.extend({
-  plan: z.enum(TIERS),
+  plan: z.enum(PAID_TIERS),
   days: z.int().positive(),
   account_id: z.uuid(),
   from: z.iso.datetime(),
@@ -234,10 +231,8 @@ export function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
-const JSON_ANSWER = 'application/json; charset=utf-8'
-
 function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply.type(JSON_ANSWER)
+  reply.type('application/json; charset=utf-8')
   if (outcome.kind === 'offer') {
     const { offer, refusal } = outcome
     reply.header('payment-required', offer.header)
@@ -255,8 +250,5 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
 }
 
 /** As everywhere; a page of any origin reads it, also if the request was refused before the hooks here ran. */
-export const answerPaidFailure = (
-  error: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply => answerFailure(error, request, reply.headers(PAID_CORS_HEADERS))
+export const answerPaidFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+  answerFailure(error, request, reply.headers(PAID_CORS_HEADERS))

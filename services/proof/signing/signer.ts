@@ -120,11 +120,7 @@ export function createCheckpointSigner(options: SignerOptions) {
   }
 }
 
-async function repeatUntil(
-  signal: AbortSignal,
-  sleep: SignerOptions['sleep'],
-  work: () => Promise<void>,
-): Promise<void> {
+async function repeatUntil(signal: AbortSignal, sleep: SignerOptions['sleep'], work: () => Promise<void>) {
   while (!signal.aborted) {
     await work()
     await sleep(SIGN_EVERY_MS, signal)
