@@ -120,7 +120,8 @@ describe.each(readdirSync(FIXTURES))('fixture %s', (name) => {
 })
 
 test('every event has one schema, the first', () => {
-  for (const { type, schema } of Object.values(EVENT_CATALOGUE)) expect([type, schema]).toEqual([type, 1])
+  for (const { type, schema, upcast } of Object.values(EVENT_CATALOGUE))
+    expect([type, schema, upcast]).toEqual([type, 1, undefined])
 })
 
 describe('decodeEvent', () => {

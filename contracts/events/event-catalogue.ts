@@ -7,7 +7,14 @@ import type { EventPlace, NewEvent, RecordedEvent } from '../infra/event.ts'
 import { timeMs } from '../infra/field-schemas.ts'
 import * as accountEvents from './account-events.ts'
 import * as deliveryEvents from './delivery-events.ts'
-import { defineEvent, type EventDefinition, type EventOf, newEvent } from './event-definition.ts'
+import {
+  defineEvent,
+  type EventDefinition,
+  type EventOf,
+  newEvent,
+  requireKnownSchema,
+  upcast,
+} from './event-definition.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import * as paymentEvents from './payment-events.ts'
@@ -122,10 +129,13 @@ export type FactOf<Type extends EventType> = {
 export const eventOf = ({ type, data }: FactOf<EventType>, place: Pick<NewEvent, 'id' | 'meta'>): NewEvent =>
   newEvent(EVENT_CATALOGUE[type] as EventDefinition, { ...place, data })
 
-/** A recorded event, typed. @throws ServiceError `event_unreadable` where this release cannot read it. */
+/**
+ * Decodes a recorded event to its current schema.
+ *
+ * @throws ServiceError `event_unreadable` where this release cannot read it.
+ */
 export function decodeEvent(event: RecordedEvent): ServiceEvent {
-  requireReadable(event)
-  return event as ServiceEvent
+  return upcast(event, definitionOf(event)) as ServiceEvent
 }
 
 /** As {@link decodeEvent}, of a stream that holds these types. @throws ServiceError `event_unreadable` for others */
@@ -145,12 +155,18 @@ export function decodeEventOf<Type extends ServiceEvent['type']>(
  *
  * @throws ServiceError `event_unreadable`
  */
-export function requireReadable({ type, schema, position }: EventPlace): void {
-  const known = Object.hasOwn(EVENT_CATALOGUE, type) ? EVENT_CATALOGUE[type as EventType].schema : undefined
-  if (known === schema) return
-  const message =
-    known === undefined
-      ? `event type ${type} at position ${position} is not known to this release`
-      : `${type} at position ${position} has schema ${schema}; this release reads ${known}`
-  throw new ServiceError('event_unreadable', { message })
+export function requireReadable(event: EventPlace): void {
+  requireKnownSchema(event, definitionOf(event))
+}
+
+function definitionOf(event: EventPlace): EventDefinition {
+  const definition: EventDefinition | undefined = Object.hasOwn(EVENT_CATALOGUE, event.type)
+    ? EVENT_CATALOGUE[event.type as EventType]
+    : undefined
+  if (definition === undefined) {
+    throw new ServiceError('event_unreadable', {
+      message: `event type ${event.type} at position ${event.position} is not known to this release`,
+    })
+  }
+  return definition
 }

@@ -1,31 +1,41 @@
 import type { z } from 'zod'
 import { ServiceError } from '../errors/errors.ts'
-import type { NewEvent, RecordedEvent } from '../infra/event.ts'
+import type { EventPlace, NewEvent, RecordedEvent } from '../infra/event.ts'
 import type { JsonObject } from '../infra/json.ts'
+
+/** Brings data of a former schema, whose number is given, to the current one. Pure, and never changed once released. */
+export type Upcast = (data: JsonObject, from: number) => JsonObject
 
 /** The catalogue's entry of one event type. */
 export interface EventDefinition<Type extends string = string, Data extends JsonObject = JsonObject> {
   readonly type: Type
-  /** Version that is written, and the only one that is read. */
+  /** Version that is written today. */
   readonly schema: number
   readonly stream: string
   /** One sentence for the documentation. */
   readonly summary: string
   readonly data: z.ZodType<Data>
+  /** For each definition whose schema is above 1. */
+  readonly upcast?: Upcast | undefined
 }
 
-/** A recorded event, typed by its definition. */
+/** A decoded event: upcast to the current schema and typed by its definition. */
 export type EventOf<Definition> =
   Definition extends EventDefinition<infer Type, infer Data>
     ? Omit<RecordedEvent, 'type' | 'data'> & { readonly type: Type; readonly data: Data }
     : never
 
 /** @param stream which one it is appended to, as a pattern for the documentation */
-export const defineEvent = <const Type extends string, Data extends JsonObject>(
+export function defineEvent<const Type extends string, Data extends JsonObject>(
   type: Type,
   stream: string,
-  described: Pick<EventDefinition<Type, Data>, 'summary' | 'data'>,
-): EventDefinition<Type, Data> => ({ type, schema: 1, stream, ...described })
+  described: { schema?: number; summary: string; data: z.ZodType<Data>; upcast?: Upcast },
+): EventDefinition<Type, Data> {
+  const { schema = 1, upcast: former } = described
+  if (schema > 1 && former === undefined)
+    throw new TypeError(`${type}: nothing brings data of a schema before ${schema} to it`)
+  return { ...described, type, stream, schema }
+}
 
 interface EventParts<Data> {
   id: string
@@ -59,3 +69,32 @@ export const builtEvent = <Type extends string, Data extends JsonObject>(
   { type, schema }: EventDefinition<Type, Data>,
   { id, data, meta }: EventParts<Data>,
 ): NewEvent => ({ id, type, schema, data, meta })
+
+/**
+ * Brings a recorded event to the current schema. Data that is already current is trusted, because it was
+ * checked before it was appended; data of a former schema is checked here.
+ *
+ * @throws ServiceError `event_unreadable` for a schema newer than this release knows, or a faulty upcast.
+ */
+export function upcast(event: RecordedEvent, definition: EventDefinition): RecordedEvent {
+  if (event.schema === definition.schema) return event
+  requireKnownSchema(event, definition)
+  try {
+    if (definition.upcast === undefined) throw new TypeError(`${event.type} has no upcast`)
+    const data = definition.data.parse(definition.upcast(event.data, event.schema))
+    return { ...event, schema: definition.schema, data }
+  } catch (cause) {
+    throw new ServiceError('event_unreadable', {
+      message: `${event.type} at position ${event.position} cannot be brought from schema ${event.schema} to ${definition.schema}`,
+      cause,
+    })
+  }
+}
+
+/** @throws ServiceError `event_unreadable` for a schema newer than this release knows. */
+export function requireKnownSchema(event: EventPlace, definition: EventDefinition): void {
+  if (Number.isInteger(event.schema) && event.schema >= 1 && event.schema <= definition.schema) return
+  throw new ServiceError('event_unreadable', {
+    message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
+  })
+}
