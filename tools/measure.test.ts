@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 63_353,
+  productLines: 63_270,
   testLines: 80_043,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,

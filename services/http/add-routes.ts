@@ -9,34 +9,29 @@ import type {
 import type { z } from 'zod'
 import { type Identify, sentCredential } from '../accounts/index.ts'
 import { callerAs } from '../tool-calls/index.ts'
-import { KEY, NO_BODY, type operation } from './openapi.ts'
+import { KEY, NO_BODY, type OperationWords } from './openapi.ts'
 
-/** The shapes of a route: its answer, and the parts of a request, whose fields the handler gets together. */
-interface Shapes {
-  readonly params?: z.ZodType
-  readonly querystring?: z.ZodType
-  readonly body?: z.ZodType
+type Path = `${HTTPMethods & string} ${string}`
+type Answer = object | void | Promise<object | void>
+/** A route: its words, the parts of a request, the shape of its answer, and its handler, which gets the fields together. */
+interface Route<Caller, Params, Query, Body> extends OperationWords {
+  readonly params?: Params
+  readonly querystring?: Query
+  readonly body?: Body
   readonly response?: Readonly<Record<number, z.ZodType>>
-}
-interface RouteOptions extends Shapes {
   /** `Cache-Control` of the answer. */
   readonly cache?: string
   readonly before?: preHandlerAsyncHookHandler
+  readonly handle: (
+    caller: Caller,
+    input: z.output<Params> & z.output<Query> & z.output<Body>,
+    reply: FastifyReply,
+  ) => Answer
 }
-type Parsed<Part> = Part extends z.ZodType ? z.output<Part> : unknown
-type Input<Route extends Shapes> = Parsed<Route['params']> &
-  Parsed<Route['querystring']> &
-  Parsed<Route['body']>
-type Path = `${HTTPMethods & string} ${string}`
-type Answer = object | void | Promise<object | void>
-type Handle<Caller, Route extends Shapes> = (
-  caller: Caller,
-  input: Input<Route>,
-  reply: FastifyReply,
-) => Answer
 
 /**
- * A function that adds routes: each answers what its handler makes of the caller and the fields of the request.
+ * A function that adds routes: each answers what its handler makes of the caller and the fields of the request. A route
+ * without words is not described.
  *
  * @param callerOf what a handler learns of who asks
  */
@@ -46,37 +41,26 @@ export const routesFor =
     callerOf: (request: FastifyRequest) => Caller | Promise<Caller>,
     common: FastifySchema = {},
   ) =>
-  <const Route extends RouteOptions>(
-    route: Path,
-    words: ReturnType<typeof operation> | undefined,
-    { cache, before, ...shape }: Route,
-    handle: Handle<Caller, Route>,
+  <Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType>(
+    path: Path,
+    { cache, before, handle, response = NO_BODY, ...shape }: Route<Caller, Params, Query, Body>,
   ): void => {
-    const [method, url] = route.split(' ') as [HTTPMethods, string]
-    const response = shape.response ?? NO_BODY
-    const schema: FastifySchema = { ...words, ...common, ...shape, response }
+    const [method, url] = path.split(' ') as [HTTPMethods, string]
     app.route({
       method,
       url,
-      schema,
+      schema: { ...shape, ...common, response },
       ...(before && { preHandler: before }),
       async handler(request, reply) {
         const { params, query, body } = request
         const caller = await callerOf(request)
-        const input = Object.assign({}, params, query, body) as Input<Route>
+        const input = Object.assign({}, params, query, body) as Parameters<typeof handle>[1]
         const answer = await handle(caller, input, reply)
         if (cache !== undefined) reply.header('cache-control', cache)
         return reply.code(Number(Object.keys(response)[0])).send(answer)
       },
     })
   }
-
-/** As {@link routesFor}, for routes that the document does not have. */
-export const plainRoutes = <Caller>(app: FastifyInstance, callerOf: (request: FastifyRequest) => Caller) => {
-  const on = routesFor(app, callerOf)
-  return <const Route extends RouteOptions>(path: Path, route: Route, handle: Handle<Caller, Route>) =>
-    on(path, undefined, route, handle)
-}
 
 /** Adds routes that require a key: their handlers get its account. */
 export function keyedRoutes(app: FastifyInstance, identify: Identify) {

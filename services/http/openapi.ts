@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from 'fastify'
 import { createJsonSchemaTransform } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ERRORS } from '../../contracts/errors/errors.ts'
@@ -22,13 +22,18 @@ const TAGS = {
 /** The security of a route that requires an API key, and of one that also answers without. */
 export const [KEY, KEY_IF_ANY] = [[{ key: [] }], [{}, { key: [] }]]
 
+export type OperationWords = Pick<
+  FastifySchema,
+  'tags' | 'operationId' | 'summary' | 'description' | 'security'
+>
+
 /** The words of a route in the document; a route without them is not described. */
-export const operation = (
-  tag: keyof typeof TAGS,
-  operationId: string,
-  summary: string,
-  more: { readonly description?: string; readonly security?: { [scheme: string]: string[] }[] } = {},
-) => ({ tags: [tag], operationId, summary, security: [], ...more })
+export const operation = (tag: keyof typeof TAGS, operationId: string, summary: string): OperationWords => ({
+  tags: [tag],
+  operationId,
+  summary,
+  security: [],
+})
 
 /** An answer of one of these media types, with the schema of its body, or of a row where the body is a stream. */
 export const bodyOf = (content: Readonly<Record<string, z.ZodType>>, description = 'The document') => ({

@@ -68,11 +68,10 @@ const envelope = z.object({
 })
 const CALL = { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } }
 const MCP = {
-  ...operation('tools', 'mcp', 'Call a tool through the Model Context Protocol', {
-    description:
-      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. Without a key the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. `search_knowledge`, `chat_knowledge` and the tools for webhooks need a key and cost no calls; `get_regime_shifts` needs none and is free. A client looks at `error` first (-32003: the key is unknown; -32004: it could not be checked, try again), then at `result.isError`.',
-    security: KEY_IF_ANY,
-  }),
+  ...operation('tools', 'mcp', 'Call a tool through the Model Context Protocol'),
+  description:
+    'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. Without a key the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. `search_knowledge`, `chat_knowledge` and the tools for webhooks need a key and cost no calls; `get_regime_shifts` needs none and is free. A client looks at `error` first (-32003: the key is unknown; -32004: it could not be checked, try again), then at `result.isError`.',
+  security: KEY_IF_ANY,
   headers: z.object({
     'Idempotency-Key': z
       .string()

@@ -159,19 +159,12 @@ export interface FreeToolSources {
   readonly knowledge?: KnowledgeService | undefined
   readonly history?: { readonly regimeShifts: RegimeShiftReader } | undefined
   readonly webhooks?: WebhookService | undefined
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  readonly sources: { readonly exchanges: () => readonly string[] }
 }
 
 /** The free tools of these services. What they throw and answer is what their routes do over HTTP. */
-export function freeTools({
-  knowledge,
-  history,
-  webhooks,
-  checkKey,
-  sources,
-}: FreeToolSources & {
-  readonly checkKey: (authorization: string) => Promise<KeyCheck>
-  readonly sources: { readonly exchanges: () => readonly string[] }
-}): FreeTools {
+export function freeTools({ knowledge, history, webhooks, checkKey, sources }: FreeToolSources): FreeTools {
   const tools = new Map<string, FreeTool>()
   const add = (name: string, tool: ToolDefinition, failure: ErrorCode, run: FreeTool['run']) =>
     tools.set(name, { ...tool, hints: { readOnlyHint: true, openWorldHint: false }, failure, run })

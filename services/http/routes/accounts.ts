@@ -114,157 +114,130 @@ function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void
   const on = openRoutes(app)
   const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
   const limitedBy = (limiter: AttemptLimiter) => (request: FastifyRequest) => limiter.take(siteOf(request))
-  on(
-    'POST /api/sign-in',
-    operation('account', 'signIn', 'Have a code sent to an e-mail address', {
-      description:
-        'The answer is the same whether or not there is an account. A code is valid for half an hour; several may be valid at a time.',
-    }),
-    {
-      before: limitedBy(signInRequests),
-      body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
-      response: { 202: codeSentAnswerSchema },
-    },
-    async (request, { email: to }) => {
+  on('POST /api/sign-in', {
+    ...operation('account', 'signIn', 'Have a code sent to an e-mail address'),
+    description:
+      'The answer is the same whether or not there is an account. A code is valid for half an hour; several may be valid at a time.',
+    before: limitedBy(signInRequests),
+    body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
+    response: { 202: codeSentAnswerSchema },
+    handle: async (request, { email: to }) => {
       const sent = { email: to, client: siteOf(request) }
       return { ...CODE_SENT, sign_in_id: await accounts.requestSignIn(sent, originOf(request)) }
     },
-  )
-  on(
-    'POST /api/sign-in/confirm',
-    operation('account', 'confirmSignIn', 'Send the code, and receive an API key', {
-      description: 'Opens the account if there is none yet. The key is shown once; only its hash is stored.',
-    }),
-    {
-      before: limitedBy(signInTries),
-      body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
-      response: { 200: signInAnswerSchema },
-    },
-    async (request, { sign_in_id: signInId, ...code }) =>
+  })
+  on('POST /api/sign-in/confirm', {
+    ...operation('account', 'confirmSignIn', 'Send the code, and receive an API key'),
+    description: 'Opens the account if there is none yet. The key is shown once; only its hash is stored.',
+    before: limitedBy(signInTries),
+    body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
+    response: { 200: signInAnswerSchema },
+    handle: async (request, { sign_in_id: signInId, ...code }) =>
       toSignInAnswer(
         await accounts.confirmSignIn({ ...code, signInId }, originOf(request, 'sign-in of a program')),
       ),
-  )
-  on(
-    'POST /api/sign-in/session',
-    operation('account', 'beginSession', 'Send the code, and begin a session of the pages', {
-      description:
-        'The account page asks this for a browser. The secret is for its cookie and is not an API key. It is shown once.',
-    }),
-    { before: limitedBy(signInTries), body: codeSchema, response: { 200: begunSessionAnswerSchema } },
-    async (request, { sign_in_id: signInId, ...code }) => {
+  })
+  on('POST /api/sign-in/session', {
+    ...operation('account', 'beginSession', 'Send the code, and begin a session of the pages'),
+    description:
+      'The account page asks this for a browser. The secret is for its cookie and is not an API key. It is shown once.',
+    before: limitedBy(signInTries),
+    body: codeSchema,
+    response: { 200: begunSessionAnswerSchema },
+    handle: async (request, { sign_in_id: signInId, ...code }) => {
       const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
       return { session: begun.secret, account_id: begun.accountId }
     },
-  )
+  })
 }
 
 function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): void {
-  on(
-    'GET /api/account',
-    operation('account', 'account', 'The account of the key'),
-    { response: { 200: accountAnswerSchema } },
-    async ({ accountId }) => {
+  on('GET /api/account', {
+    ...operation('account', 'account', 'The account of the key'),
+    response: { 200: accountAnswerSchema },
+    handle: async ({ accountId }) => {
       const view = await ofOwn(accounts.show(accountId))
       return toAccountAnswer(view, await quotaOf(view.payer))
     },
-  )
-  on(
-    'DELETE /api/account',
-    operation('account', 'eraseAccount', 'Erase the account, its keys and the e-mail address'),
-    {},
-    ({ accountId, origin }) => accounts.erase(accountId, origin),
-  )
-  on(
-    'DELETE /api/sessions',
-    operation('account', 'endSessions', 'End every session of a browser: sign out everywhere'),
-    {},
-    ({ accountId, origin }) => accounts.endSessions(accountId, origin),
-  )
-  on(
-    'GET /api/apps',
-    operation('account', 'apps', 'OAuth clients that act for the account'),
-    { response: { 200: appsAnswerSchema } },
-    async ({ accountId }) => ({ apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }),
-  )
-  on(
-    'DELETE /api/apps/:id',
-    operation('account', 'endApp', 'Withdraw the access of an OAuth client'),
-    { params: z.strictObject({ id: uuid('The `id` of a row of `GET /api/apps`') }) },
-    ({ accountId, origin }, { id }) => accounts.oauth.endApp(accountId, id, origin),
-  )
+  })
+  on('DELETE /api/account', {
+    ...operation('account', 'eraseAccount', 'Erase the account, its keys and the e-mail address'),
+    handle: ({ accountId, origin }) => accounts.erase(accountId, origin),
+  })
+  on('DELETE /api/sessions', {
+    ...operation('account', 'endSessions', 'End every session of a browser: sign out everywhere'),
+    handle: ({ accountId, origin }) => accounts.endSessions(accountId, origin),
+  })
+  on('GET /api/apps', {
+    ...operation('account', 'apps', 'OAuth clients that act for the account'),
+    response: { 200: appsAnswerSchema },
+    handle: async ({ accountId }) => ({ apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }),
+  })
+  on('DELETE /api/apps/:id', {
+    ...operation('account', 'endApp', 'Withdraw the access of an OAuth client'),
+    params: z.strictObject({ id: uuid('The `id` of a row of `GET /api/apps`') }),
+    handle: ({ accountId, origin }, { id }) => accounts.oauth.endApp(accountId, id, origin),
+  })
 }
 
 function keyRoutes(on: On, accounts: Accounts): void {
-  on(
-    'GET /api/keys',
-    operation('account', 'keys', 'The keys of the account, without their text'),
-    { response: { 200: keysAnswerSchema } },
-    async ({ accountId }) => ({ keys: (await ofOwn(accounts.show(accountId))).keys.map(toKeyRow) }),
-  )
-  on(
-    'POST /api/keys',
-    operation('account', 'issueKey', 'Issue a further key; it is shown once'),
-    {
-      body: z
-        .strictObject({ label: labelSchema.default('').describe('The name of the key') })
-        .meta({ examples: [{ label: 'my bot' }] }),
-      response: { 201: issuedKeyAnswerSchema },
-    },
-    async ({ accountId, origin }, { label }) => {
+  on('GET /api/keys', {
+    ...operation('account', 'keys', 'The keys of the account, without their text'),
+    response: { 200: keysAnswerSchema },
+    handle: async ({ accountId }) => ({ keys: (await ofOwn(accounts.show(accountId))).keys.map(toKeyRow) }),
+  })
+  on('POST /api/keys', {
+    ...operation('account', 'issueKey', 'Issue a further key; it is shown once'),
+    body: z
+      .strictObject({ label: labelSchema.default('').describe('The name of the key') })
+      .meta({ examples: [{ label: 'my bot' }] }),
+    response: { 201: issuedKeyAnswerSchema },
+    handle: async ({ accountId, origin }, { label }) => {
       const issued = await accounts.issueKey(accountId, label, origin)
       return { ...toIssuedKey(issued), account_id: accountId }
     },
-  )
-  on(
-    'DELETE /api/keys/:id',
-    operation('account', 'revokeKey', 'Revoke a key'),
-    { params: z.strictObject({ id: uuid('The id of the key, which is not the key') }) },
-    ({ accountId, origin }, { id }) => accounts.revokeKey(accountId, id, origin),
-  )
+  })
+  on('DELETE /api/keys/:id', {
+    ...operation('account', 'revokeKey', 'Revoke a key'),
+    params: z.strictObject({ id: uuid('The id of the key, which is not the key') }),
+    handle: ({ accountId, origin }, { id }) => accounts.revokeKey(accountId, id, origin),
+  })
 }
 
 /** `GET /api/usage`: the calls of the account of a key: what is left, by day, and one by one. */
 export const usageRoutes: FastifyPluginAsync<UsageRoutesOptions> = async (app, { usage }) => {
   const on = routesFor(app, ({ headers }) => sentCredential(headers), { security: KEY })
-  on(
-    'GET /api/usage',
-    operation('account', 'usage', 'The calls left, and the ledger of those that were made'),
-    {
-      cache: 'no-store',
-      querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
-      response: { 200: usageAnswerSchema },
-    },
-    async (credential, query) => {
+  on('GET /api/usage', {
+    ...operation('account', 'usage', 'The calls left, and the ledger of those that were made'),
+    cache: 'no-store',
+    querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
+    response: { 200: usageAnswerSchema },
+    handle: async (credential, query) => {
       const answer = await usage(credential, query)
       return { ...answer, next: keyCursor(answer.next) }
     },
-  )
+  })
 }
 
 /** `GET /api/payments`: the payments for plans of the account of a key. Paid calls belong to no account. */
 function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): void {
-  on(
-    'GET /api/payments',
-    operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement', {
-      description:
-        'Newest first. Paid calls belong to no account: `GET /x402/payments/{id}` shows one to the holder of its id.',
+  on('GET /api/payments', {
+    ...operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement'),
+    description:
+      'Newest first. Paid calls belong to no account: `GET /x402/payments/{id}` shows one to the holder of its id.',
+    querystring: z.strictObject({
+      after: uuid('Further payments: the `next` of the answer before').optional(),
+      limit: rowsParameter(LIMITS.paymentRows, 50),
     }),
-    {
-      querystring: z.strictObject({
-        after: uuid('Further payments: the `next` of the answer before').optional(),
-        limit: rowsParameter(LIMITS.paymentRows, 50),
-      }),
-      response: { 200: ownPaymentsAnswerSchema },
-    },
-    async ({ accountId }, { after, limit }) => {
+    response: { 200: ownPaymentsAnswerSchema },
+    handle: async ({ accountId }, { after, limit }) => {
       // One more than is shown tells whether there is a next page.
       const found = paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
       const payments = found.slice(0, limit)
       const next = found.length > limit ? (payments.at(-1)?.paymentId ?? null) : null
       return { payments: payments.map(toPaymentAnswer), next }
     },
-  )
+  })
 }
 
 /** An account that is erased while its owner looks at it has no keys any more. */

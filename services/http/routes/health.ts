@@ -67,19 +67,17 @@ const live = {
   response: { 200: z.object({ status: z.literal('alive') }) },
 }
 const ready = {
-  ...operation('service', 'ready', 'Whether the service is healthy, free of limits', {
-    description: 'The operator also sees the state of every component.',
-  }),
+  ...operation('service', 'ready', 'Whether the service is healthy, free of limits'),
+  description: 'The operator also sees the state of every component.',
   response: {
     200: readinessSchema.describe('It answers; `degraded`: something that it can do without is unavailable'),
     503: readinessSchema.describe('It cannot answer'),
   },
 }
 const measured = {
-  ...operation('service', 'metrics', 'Metrics for Prometheus', {
-    description: 'With the token of the operator, or at the port that is set for health.',
-    security: [{ operator: [] }],
-  }),
+  ...operation('service', 'metrics', 'Metrics for Prometheus'),
+  description: 'With the token of the operator, or at the port that is set for health.',
+  security: [{ operator: [] }],
   response: bodyOf({ 'text/plain': z.string() }, 'Metrics'),
 }
 

@@ -57,66 +57,54 @@ export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHist
   options,
 ) => {
   const on = openRoutes(app)
-  on(
-    'GET /api/board',
-    operation('verdicts', 'board', 'The regime and the newest verdicts of every series', {
-      description:
-        'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+  on('GET /api/board', {
+    ...operation('verdicts', 'board', 'The regime and the newest verdicts of every series'),
+    description:
+      'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+    cache: 'public, max-age=1',
+    querystring: z.strictObject({
+      ...boardFilters,
+      after: pageCursor(/^\d{1,7}$/)
+        .transform(Number)
+        .default(0),
+      limit: rowsParameter(LIMITS.boardRows, 100),
     }),
-    {
-      cache: 'public, max-age=1',
-      querystring: z.strictObject({
-        ...boardFilters,
-        after: pageCursor(/^\d{1,7}$/)
-          .transform(Number)
-          .default(0),
-        limit: rowsParameter(LIMITS.boardRows, 100),
-      }),
-      response: { 200: boardAnswerSchema },
-    },
-    (_request, { after: skip, ...filters }) => options.board.read({ ...filters, skip }).answer,
-  )
-  on(
-    'GET /api/series/:exchange/:coin/:timeframe',
-    operation('verdicts', 'seriesHistory', 'The verdicts of one series with their outcomes, newest first', {
-      description:
-        'On a live market a verdict is shown once its window has closed. `GET /api/verdicts` has all series together, in the order of the log.',
+    response: { 200: boardAnswerSchema },
+    handle: (_request, { after: skip, ...filters }) => options.board.read({ ...filters, skip }).answer,
+  })
+  on('GET /api/series/:exchange/:coin/:timeframe', {
+    ...operation('verdicts', 'seriesHistory', 'The verdicts of one series with their outcomes, newest first'),
+    description:
+      'On a live market a verdict is shown once its window has closed. `GET /api/verdicts` has all series together, in the order of the log.',
+    cache: 'public, max-age=5',
+    params: seriesParams,
+    querystring: z.strictObject({
+      after: pageCursor(/^\d{1,15}\.\d{1,15}$/)
+        .transform((text) => {
+          const [verdict = 0, outcome = 0] = text.split('.').map(Number)
+          return { verdict, outcome }
+        })
+        .optional(),
+      limit: rowsParameter(LIMITS.historyRows, 100),
     }),
-    {
-      cache: 'public, max-age=5',
-      params: seriesParams,
-      querystring: z.strictObject({
-        after: pageCursor(/^\d{1,15}\.\d{1,15}$/)
-          .transform((text) => {
-            const [verdict = 0, outcome = 0] = text.split('.').map(Number)
-            return { verdict, outcome }
-          })
-          .optional(),
-        limit: rowsParameter(LIMITS.historyRows, 100),
-      }),
-      response: { 200: seriesHistorySchema },
-    },
-    (_request, { after, limit, ...series }, reply) =>
+    response: { 200: seriesHistorySchema },
+    handle: (_request, { after, limit, ...series }, reply) =>
       options.seriesHistory({ series, after, limit }, signalOfLeaving(reply)),
-  )
-  on(
-    'GET /api/regime-shifts',
-    operation('verdicts', 'regimeShifts', 'When the regime of a series shifted, newest first', {
-      description:
-        'A series shifts when the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
+  })
+  on('GET /api/regime-shifts', {
+    ...operation('verdicts', 'regimeShifts', 'When the regime of a series shifted, newest first'),
+    description:
+      'A series shifts when the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
+    querystring: z.strictObject({
+      exchange: exchangeParameter.optional(),
+      coin: coinParameter,
+      timeframe: timeframeParameter.default('4h'),
+      after: pageCursor(/^\d{1,15}$/).optional(),
+      limit: rowsParameter(LIMITS.trackRecordRows),
     }),
-    {
-      querystring: z.strictObject({
-        exchange: exchangeParameter.optional(),
-        coin: coinParameter,
-        timeframe: timeframeParameter.default('4h'),
-        after: pageCursor(/^\d{1,15}$/).optional(),
-        limit: rowsParameter(LIMITS.trackRecordRows),
-      }),
-      response: { 200: regimeShiftsAnswerSchema },
-    },
-    (_request, query) => regimeHistory(options, query),
-  )
+    response: { 200: regimeShiftsAnswerSchema },
+    handle: (_request, query) => regimeHistory(options, query),
+  })
 }
 
 const NOTICE =

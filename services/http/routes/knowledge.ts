@@ -13,22 +13,20 @@ export interface KnowledgeRoutesOptions {
 }
 
 const SEARCH = {
-  ...operation('knowledge', 'search', 'Sections of the documentation that match a query', {
-    description:
-      'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
-    security: KEY,
-  }),
+  ...operation('knowledge', 'search', 'Sections of the documentation that match a query'),
+  description:
+    'Costs no calls of the plan. The answer says nothing about the caller and may be cached for five minutes.',
+  security: KEY,
   body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
   response: { 200: searchAnswerSchema },
 }
 const KEY_HINT =
   'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again'
 const CHAT = {
-  ...operation('knowledge', 'chat', 'An answer to one question, from the documentation', {
-    description:
-      'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
-    security: KEY,
-  }),
+  ...operation('knowledge', 'chat', 'An answer to one question, from the documentation'),
+  description:
+    'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
+  security: KEY,
   headers: z.object({ 'Idempotency-Key': z.string().optional().describe(KEY_HINT) }),
   body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
   response: { 200: chatAnswerSchema },

@@ -55,20 +55,17 @@ export interface MarketRoutesOptions {
 export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions> = async (app, options) => {
   const { market, markets, bars } = options
   const on = openRoutes(app)
-  on(
-    'GET /api/markets',
-    operation('markets', 'markets', 'Exchanges, coins and timeframes, and how fresh each is'),
-    {
-      cache: 'public, max-age=5',
-      querystring: z.strictObject({
-        exchange: exchangeParameter.optional(),
-        coin: coinParameter.optional(),
-        after: marketCursorSchema.optional(),
-        limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
-      }),
-      response: { 200: marketsAnswerSchema },
-    },
-    async (_request, { exchange, coin, after, limit }) => {
+  on('GET /api/markets', {
+    ...operation('markets', 'markets', 'Exchanges, coins and timeframes, and how fresh each is'),
+    cache: 'public, max-age=5',
+    querystring: z.strictObject({
+      exchange: exchangeParameter.optional(),
+      coin: coinParameter.optional(),
+      after: marketCursorSchema.optional(),
+      limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
+    }),
+    response: { 200: marketsAnswerSchema },
+    handle: async (_request, { exchange, coin, after, limit }) => {
       const all = await markets.markets()
       const found = all
         .filter((one) => (exchange ?? one.exchange) === one.exchange && (coin ?? one.coin) === one.coin)
@@ -87,32 +84,26 @@ export const marketRoutes: FastifyPluginAsync<MarketRoutesOptions> = async (app,
         next,
       }
     },
-  )
+  })
   if (bars === undefined) return
-  on(
-    'GET /api/bars',
-    operation('markets', 'bars', 'The bars that verdicts stand on, with their gaps and funding', {
-      description:
-        'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+  on('GET /api/bars', {
+    ...operation('markets', 'bars', 'The bars that verdicts stand on, with their gaps and funding'),
+    description:
+      'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+    cache: 'no-store',
+    querystring: seriesParams.extend({
+      from: timeParameter.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
+      to: timeParameter.describe('Bars that open before this instant'),
+      after: pageCursor(/^\d{1,15}$/, 'Later bars').optional(),
     }),
-    {
-      cache: 'no-store',
-      querystring: seriesParams.extend({
-        from: timeParameter.describe(
-          'Bars that open at this instant or later: ISO 8601, or Unix milliseconds',
-        ),
-        to: timeParameter.describe('Bars that open before this instant'),
-        after: pageCursor(/^\d{1,15}$/, 'Later bars').optional(),
-      }),
-      response: { 200: barsAnswerSchema },
-    },
-    async (request, { from: first, to, after, ...series }, reply) => {
+    response: { 200: barsAnswerSchema },
+    handle: async (request, { from: first, to, after, ...series }, reply) => {
       const from = after === undefined ? first : Number(after)
       if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
       const page = await bars({ series, from, to }, signalOfLeaving(reply), siteOf(request))
       return { ...page, next: page.next === null ? null : String(page.next) }
     },
-  )
+  })
 }
 
 function rowOf(

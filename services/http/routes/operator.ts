@@ -23,7 +23,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
-import { plainRoutes } from '../add-routes.ts'
+import { routesFor } from '../add-routes.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-service.ts'
 import { labelSchema, toAccountAnswer, toKeyRow, toSignInAnswer } from './accounts.ts'
@@ -56,7 +56,7 @@ const pageOf = (most: number) => ({ after: uuid.optional(), limit: rowsParameter
 const nextOf = (rows: readonly { readonly id: string }[], limit: number): string | null =>
   rows.length < limit ? null : (rows.at(-1)?.id ?? null)
 
-const routes = (app: FastifyInstance) => plainRoutes(app, operatorOrigin)
+const routes = (app: FastifyInstance) => routesFor(app, operatorOrigin)
 type On = ReturnType<typeof routes>
 
 /** Everything of the operator, under `/operator`: by the owner's socket or with the operator's token. */
@@ -83,31 +83,29 @@ function keyRoutes(on: On, accounts: Accounts): void {
     tier: tierSchema.optional(),
     label: labelSchema.default('operator'),
   })
-  on(
-    'POST /operator/keys',
-    { body: created, response: { 201: signInAnswerSchema } },
-    async (origin, { email, account_id: accountId, tier, label }) =>
+  on('POST /operator/keys', {
+    body: created,
+    response: { 201: signInAnswerSchema },
+    handle: async (origin, { email, account_id: accountId, tier, label }) =>
       toSignInAnswer(await accounts.createKey({ email, accountId }, { label, tier }, origin)),
-  )
-  on(
-    'GET /operator/keys',
-    { querystring: z.strictObject({ account_id: uuid }), response: { 200: keysAnswerSchema } },
-    async (_origin, { account_id: id }) => ({ keys: (await accounts.show(id)).keys.map(toKeyRow) }),
-  )
-  on('DELETE /operator/keys/:id', { params }, async (origin, { id }) =>
-    accounts.revokeKey(await accounts.accountOfKey(id), id, origin),
-  )
-  on(
-    'POST /operator/keys/revoke',
-    {
-      body: z.strictObject({ issued_before: exactInstantParameter, after: uuid.optional() }),
-      response: { 200: endedAnswerSchema },
-    },
-    async (origin, { issued_before: before, after }) => {
+  })
+  on('GET /operator/keys', {
+    querystring: z.strictObject({ account_id: uuid }),
+    response: { 200: keysAnswerSchema },
+    handle: async (_origin, { account_id: id }) => ({ keys: (await accounts.show(id)).keys.map(toKeyRow) }),
+  })
+  on('DELETE /operator/keys/:id', {
+    params,
+    handle: async (origin, { id }) => accounts.revokeKey(await accounts.accountOfKey(id), id, origin),
+  })
+  on('POST /operator/keys/revoke', {
+    body: z.strictObject({ issued_before: exactInstantParameter, after: uuid.optional() }),
+    response: { 200: endedAnswerSchema },
+    handle: async (origin, { issued_before: before, after }) => {
       const ended = await accounts.endBefore(Date.parse(before), after, origin)
       return { ...ended, next: ended.next ?? null }
     },
-  )
+  })
 }
 
 function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
@@ -116,10 +114,10 @@ function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
     const view = await accounts.show(id)
     return toAccountAnswer(view, await quotaOf(view.payer))
   }
-  on(
-    'GET /operator/accounts',
-    { querystring: z.strictObject(pageOf(LIMITS.accountRows)), response: { 200: accountsAnswerSchema } },
-    async (_origin, query) => {
+  on('GET /operator/accounts', {
+    querystring: z.strictObject(pageOf(LIMITS.accountRows)),
+    response: { 200: accountsAnswerSchema },
+    handle: async (_origin, query) => {
       const ids = await accounts.list(query)
       const rows = await Promise.all(ids.map((id) => showIfThere(accounts, id)))
       const shown = rows
@@ -133,17 +131,17 @@ function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
         }))
       return { accounts: shown, next: ids.length < query.limit ? null : (ids.at(-1) ?? null) }
     },
-  )
-  on('GET /operator/accounts/:id', one, (_origin, { id }) => answerFor(id))
-  on(
-    'POST /operator/accounts/:id/grant',
-    { ...one, body: z.strictObject({ tier: tierSchema }) },
-    async (origin, { id, tier }) => {
+  })
+  on('GET /operator/accounts/:id', { ...one, handle: (_origin, { id }) => answerFor(id) })
+  on('POST /operator/accounts/:id/grant', {
+    ...one,
+    body: z.strictObject({ tier: tierSchema }),
+    handle: async (origin, { id, tier }) => {
       await accounts.startPlan(id, { tier, source: 'operator' }, origin)
       return answerFor(id)
     },
-  )
-  on('DELETE /operator/accounts/:id', { params }, (origin, { id }) => accounts.erase(id, origin))
+  })
+  on('DELETE /operator/accounts/:id', { params, handle: (origin, { id }) => accounts.erase(id, origin) })
 }
 
 /** Undefined for an account that was erased since it was listed. */
@@ -172,46 +170,52 @@ function paymentRoutes(on: On, admin: Pick<PaymentAdmin, 'list' | 'show' | 'refu
       .refine((value) => value > 0n, 'must be more than nothing'),
     reason: z.string().trim().min(1).max(200),
   })
-  on(
-    'GET /operator/payments',
-    { querystring: filter, response: { 200: paymentsAnswerSchema } },
-    async (_origin, query) => {
+  on('GET /operator/payments', {
+    querystring: filter,
+    response: { 200: paymentsAnswerSchema },
+    handle: async (_origin, query) => {
       const payments = (await admin.list(query)).map(toPaymentAnswer)
       return { payments, next: nextOf(payments, query.limit) }
     },
-  )
-  on('GET /operator/payments/:id', one, async (_origin, { id }) => toPaymentAnswer(await admin.show(id)))
-  on(
-    'POST /operator/payments/:id/refund',
-    { ...one, body: refund },
-    async (origin, { id, transaction, usdc: value, reason }) =>
+  })
+  on('GET /operator/payments/:id', {
+    ...one,
+    handle: async (_origin, { id }) => toPaymentAnswer(await admin.show(id)),
+  })
+  on('POST /operator/payments/:id/refund', {
+    ...one,
+    body: refund,
+    handle: async (origin, { id, transaction, usdc: value, reason }) =>
       toPaymentAnswer(await admin.refund(id, { transaction, value, reason }, origin)),
-  )
+  })
 }
 
 /** Their addresses are not shown beyond their origin. */
 function webhookRoutes(on: On, subscriptions: Subscriptions): void {
   const one = { params, response: { 200: operatorSubscriptionSchema } }
   const changing = { ...one, body: z.strictObject({ reason: z.string().trim().min(1).max(120) }) }
-  on(
-    'GET /operator/webhooks',
-    {
-      querystring: z.strictObject(pageOf(LIMITS.webhookRows)),
-      response: { 200: operatorSubscriptionsSchema },
-    },
-    async (_origin, query) => {
+  on('GET /operator/webhooks', {
+    querystring: z.strictObject(pageOf(LIMITS.webhookRows)),
+    response: { 200: operatorSubscriptionsSchema },
+    handle: async (_origin, query) => {
       const webhooks = (await subscriptions.listAll(query)).map(toOperatorSubscription)
       return { webhooks, next: nextOf(webhooks, query.limit) }
     },
-  )
-  on('GET /operator/webhooks/:id', one, async (_origin, { id }) =>
-    toOperatorSubscription(await subscriptions.showAny(id)),
-  )
-  on('POST /operator/webhooks/:id/stop', changing, async (origin, { id, reason }) =>
-    toOperatorSubscription(await subscriptions.stop(id, `stopped by the operator: ${reason}`, origin)),
-  )
-  on('POST /operator/webhooks/:id/allow', changing, async (origin, { id, reason }) => {
-    const words = `allowed again by the operator, to be resumed: ${reason}`
-    return toOperatorSubscription(await subscriptions.allow(id, words, origin))
+  })
+  on('GET /operator/webhooks/:id', {
+    ...one,
+    handle: async (_origin, { id }) => toOperatorSubscription(await subscriptions.showAny(id)),
+  })
+  on('POST /operator/webhooks/:id/stop', {
+    ...changing,
+    handle: async (origin, { id, reason }) =>
+      toOperatorSubscription(await subscriptions.stop(id, `stopped by the operator: ${reason}`, origin)),
+  })
+  on('POST /operator/webhooks/:id/allow', {
+    ...changing,
+    handle: async (origin, { id, reason }) => {
+      const words = `allowed again by the operator, to be resumed: ${reason}`
+      return toOperatorSubscription(await subscriptions.allow(id, words, origin))
+    },
   })
 }

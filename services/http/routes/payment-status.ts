@@ -37,19 +37,15 @@ export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions & PaidRoute
 const statusRoute: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
   app.setErrorHandler(answerPaidFailure)
   app.addHook('onRequest', async (_request, reply) => void reply.headers(PAID_CORS_HEADERS))
-  openRoutes(app)(
-    `GET ${PATH}`,
-    operation('payments', 'payment', 'The state of a payment', {
-      description: 'Open to every holder of the id, which stands in the answer that was paid for.',
+  openRoutes(app)(`GET ${PATH}`, {
+    ...operation('payments', 'payment', 'The state of a payment'),
+    description: 'Open to every holder of the id, which stands in the answer that was paid for.',
+    params: z.strictObject({
+      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
     }),
-    {
-      params: z.strictObject({
-        id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
-      }),
-      response: { 200: paymentAnswerSchema },
-    },
-    async (_request, { id }) => toPaymentAnswer(await options.showPayment(id)),
-  )
+    response: { 200: paymentAnswerSchema },
+    handle: async (_request, { id }) => toPaymentAnswer(await options.showPayment(id)),
+  })
   answerPreflight(app, PATH)
 }
 

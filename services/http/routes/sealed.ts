@@ -60,9 +60,8 @@ const TYPES = {
 
 const content = z.string().describe('Bytes')
 const read = {
-  ...operation('verdicts', 'sealedFile', 'A sealed file or its manifest; `Range` reads one part of it', {
-    description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
-  }),
+  ...operation('verdicts', 'sealedFile', 'A sealed file or its manifest; `Range` reads one part of it'),
+  description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
   params: paramsSchema,
   response: {
     ...bodyOf({
@@ -77,25 +76,21 @@ const read = {
 
 /** `GET /sealed/…`: days that never change any more, as files that are read by parts. */
 export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (app, { sealed }) => {
-  openRoutes(app)(
-    'GET /sealed',
-    operation('verdicts', 'sealedDays', 'Daily files of verdicts with their outcomes, which never change', {
-      description: 'A day without verdicts is listed without a file.',
+  openRoutes(app)('GET /sealed', {
+    ...operation('verdicts', 'sealedDays', 'Daily files of verdicts with their outcomes, which never change'),
+    description: 'A day without verdicts is listed without a file.',
+    cache: 'public, max-age=60',
+    querystring: z.strictObject({
+      exchange: exchangeParameter.optional(),
+      after: pageCursor(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'Later days').optional(),
+      limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
     }),
-    {
-      cache: 'public, max-age=60',
-      querystring: z.strictObject({
-        exchange: exchangeParameter.optional(),
-        after: pageCursor(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'Later days').optional(),
-        limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
-      }),
-      response: { 200: sealedDaysSchema },
-    },
-    (_request, { exchange, after, limit }) => ({
+    response: { 200: sealedDaysSchema },
+    handle: (_request, { exchange, after, limit }) => ({
       notice: NOTICE,
       ...sealed.list({ exchange, after, limit }),
     }),
-  )
+  })
   app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
     reply.headers(OPEN_FOR_EVER)

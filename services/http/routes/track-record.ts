@@ -51,27 +51,27 @@ const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${v
 /** `/api/track-record`: how the verdicts of every model did, beside what constants and a coin would have done. Open to all. */
 export const trackRecordRoutes: FastifyPluginAsync<TrackRecordRoutesOptions> = async (app, options) => {
   const on = openRoutes(app)
-  on(
-    'GET /api/track-record',
-    operation('verdicts', 'trackRecord', 'The outcomes of all recorded verdicts by model, beside baselines', {
-      description: '`exchange` and `coin` need `group_by=series`.',
+  on('GET /api/track-record', {
+    ...operation(
+      'verdicts',
+      'trackRecord',
+      'The outcomes of all recorded verdicts by model, beside baselines',
+    ),
+    description: '`exchange` and `coin` need `group_by=series`.',
+    cache,
+    querystring: z.strictObject({
+      exchange: exchangeParameter.optional(),
+      coin: coinParameter.optional(),
+      timeframe,
+      model_version: z.string().min(1).max(64).optional().describe('Verdicts of this model only'),
+      group_by: z
+        .enum(['series', 'timeframe'])
+        .default('timeframe')
+        .describe('Pooled per timeframe, or one row per series'),
+      ...page,
     }),
-    {
-      cache,
-      querystring: z.strictObject({
-        exchange: exchangeParameter.optional(),
-        coin: coinParameter.optional(),
-        timeframe,
-        model_version: z.string().min(1).max(64).optional().describe('Verdicts of this model only'),
-        group_by: z
-          .enum(['series', 'timeframe'])
-          .default('timeframe')
-          .describe('Pooled per timeframe, or one row per series'),
-        ...page,
-      }),
-      response: { 200: trackRecordAnswerSchema },
-    },
-    (_request, { model_version: modelVersion, group_by: groupBy, ...query }) => {
+    response: { 200: trackRecordAnswerSchema },
+    handle: (_request, { model_version: modelVersion, group_by: groupBy, ...query }) => {
       if (groupBy === 'timeframe' && (query.exchange !== undefined || query.coin !== undefined))
         throw new ServiceError('invalid_request', {
           message:
@@ -85,28 +85,32 @@ export const trackRecordRoutes: FastifyPluginAsync<TrackRecordRoutesOptions> = a
       )
       return { notice: NOTICE, as_of: asOf, rows, speech, next: keyCursor(next) }
     },
-  )
-  on(
-    'GET /api/track-record/months',
-    operation('verdicts', 'trackRecordMonths', 'The returns of the calls of each month, beside baselines'),
-    { cache, querystring: z.strictObject({ timeframe }), response: { 200: recordMonthsSchema } },
-    (_request, query) => ({ rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }),
-  )
+  })
+  on('GET /api/track-record/months', {
+    ...operation('verdicts', 'trackRecordMonths', 'The returns of the calls of each month, beside baselines'),
+    cache,
+    querystring: z.strictObject({ timeframe }),
+    response: { 200: recordMonthsSchema },
+    handle: (_request, query) => ({
+      rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }),
+    }),
+  })
   const coinsOf = new Map(
     [undefined, ...TIMEFRAMES].map((of) => [
       of,
       memoizeFor(COINS_CACHED_MS, () => options.recordCoins({ timeframe: of })),
     ]),
   )
-  on(
-    'GET /api/track-record/coins',
-    operation('verdicts', 'trackRecordCoins', 'The returns of the calls of each coin, beside baselines'),
-    { cache, querystring: z.strictObject({ timeframe, ...page }), response: { 200: recordCoinsSchema } },
-    (_request, { timeframe: of, after = '', limit }) => {
+  on('GET /api/track-record/coins', {
+    ...operation('verdicts', 'trackRecordCoins', 'The returns of the calls of each coin, beside baselines'),
+    cache,
+    querystring: z.strictObject({ timeframe, ...page }),
+    response: { 200: recordCoinsSchema },
+    handle: (_request, { timeframe: of, after = '', limit }) => {
       const rest = (coinsOf.get(of)?.() ?? []).filter((row) => coinPlace(row) > after)
       const rows = rest.slice(0, limit)
       const last = rest.length > limit ? rows.at(-1) : undefined
       return { rows, next: keyCursor(last && coinPlace(last)) }
     },
-  )
+  })
 }

@@ -27,25 +27,22 @@ const INDEX = 'Index in groups of three digits, all but the last with an x in fr
 const params = z.object({ '*': z.string().max(100).describe(INDEX) })
 
 const tile = {
-  ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
-    description:
-      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
-  }),
+  ...operation('proof', 'logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles'),
+  description:
+    '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
   params,
   response: bodyOf({ 'application/octet-stream': z.string() }, 'Hashes or entries'),
 }
 const contents = {
-  ...operation('proof', 'logContents', 'The events that the entries of a tile commit to', {
-    description:
-      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
-  }),
+  ...operation('proof', 'logContents', 'The events that the entries of a tile commit to'),
+  description:
+    'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
   params,
   response: bodyOf({ 'application/x-ndjson': z.string() }, 'Events as JSON'),
 }
 const proof = {
-  ...operation('proof', 'logProof', 'A proof file for a verdict or its outcome', {
-    description: '`signal verify --proof` checks it offline.',
-  }),
+  ...operation('proof', 'logProof', 'A proof file for a verdict or its outcome'),
+  description: '`signal verify --proof` checks it offline.',
   params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
   querystring: z.strictObject({
     of: z.enum(['verdict', 'outcome']).default('verdict').describe('The verdict itself, or its outcome'),

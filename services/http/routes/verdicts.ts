@@ -48,10 +48,9 @@ const replaySchema = z.strictObject({
 })
 
 const replayRoute = {
-  ...operation('verdicts', 'replayVerdicts', 'Verdicts with their outcomes, in the order of the outcomes', {
-    description:
-      'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip if `Accept-Encoding` names one. An answer may end before the last row if the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
-  }),
+  ...operation('verdicts', 'replayVerdicts', 'Verdicts with their outcomes, in the order of the outcomes'),
+  description:
+    'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip if `Accept-Encoding` names one. An answer may end before the last row if the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
   querystring: replaySchema,
   response: bodyOf(
     {
@@ -63,10 +62,9 @@ const replayRoute = {
   ),
 }
 const streamRoute = {
-  ...operation('verdicts', 'followVerdicts', 'Verdicts with their outcomes as server-sent events', {
-    description:
-      'Events of the type `verdict`, whose data is a row and whose id is its cursor. To resume, send the last id as `after` or as the header `Last-Event-ID`. A comment every 15 seconds keeps the connection open.',
-  }),
+  ...operation('verdicts', 'followVerdicts', 'Verdicts with their outcomes as server-sent events'),
+  description:
+    'Events of the type `verdict`, whose data is a row and whose id is its cursor. To resume, send the last id as `after` or as the header `Last-Event-ID`. A comment every 15 seconds keeps the connection open.',
   querystring: z.strictObject(replayFilterParameters),
   response: bodyOf({ 'text/event-stream': verdictRowSchema }, 'Server-sent events'),
 }

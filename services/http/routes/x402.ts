@@ -191,9 +191,8 @@ const boughtPlanSchema = block.extend({
 function wordsOf(product: ToolName | PaidTier) {
   const [noun, words] = NAMES[product]
   const offer = {
-    ...operation('payments', `offer${noun}`, `The price of ${words}: the offer that POST makes`, {
-      description: 'The answer is always 402. HEAD has the same headers and no body.',
-    }),
+    ...operation('payments', `offer${noun}`, `The price of ${words}: the offer that POST makes`),
+    description: 'The answer is always 402. HEAD has the same headers and no body.',
     response: { 402: offerSchema.describe('The offer') },
   }
   const refused = offerSchema.describe('The offer, or why a payment was refused')
@@ -201,11 +200,10 @@ function wordsOf(product: ToolName | PaidTier) {
     return {
       offer,
       pay: {
-        ...operation('payments', `buy${noun}`, `Buy ${words} for 30 days, for the account of the key`, {
-          description:
-            'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
-          security: KEY,
-        }),
+        ...operation('payments', `buy${noun}`, `Buy ${words} for 30 days, for the account of the key`),
+        description:
+          'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
+        security: KEY,
         headers: PAYMENT_HEADERS,
         body: z.object({}).describe('Empty; may be left out'),
         response: { 200: boughtPlanSchema, 402: refused },
@@ -215,10 +213,9 @@ function wordsOf(product: ToolName | PaidTier) {
   return {
     offer,
     pay: {
-      ...operation('payments', `pay${noun}`, `Pay for ${words}`, {
-        description: `${description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request gets the same answer again.`,
-        security: KEY_IF_ANY,
-      }),
+      ...operation('payments', `pay${noun}`, `Pay for ${words}`),
+      description: `${description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request gets the same answer again.`,
+      security: KEY_IF_ANY,
       headers: PAYMENT_HEADERS,
       body: request.meta({ examples: [PAID_PRODUCTS[product].example.request] }),
       response: { 200: z.intersection(response, block), 402: refused },

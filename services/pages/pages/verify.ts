@@ -27,9 +27,8 @@ export interface VerifyRoutesOptions {
 }
 
 const schema = {
-  ...operation('verdicts', 'verifyVerdict', 'A verdict as it was recorded, with its hash and its outcome', {
-    description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
-  }),
+  ...operation('verdicts', 'verifyVerdict', 'A verdict as it was recorded, with its hash and its outcome'),
+  description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
   params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
   querystring: z.object({
     format: z
