@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 63_600,
+  productLines: 63_583,
   testLines: 80_049,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,

@@ -93,15 +93,15 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
   }
 
-  for (const [path, { ask, done }] of Object.entries(FORMS))
+  for (const [path, { ask, to, done }] of Object.entries(FORMS))
     app.post(`/account/${path}`, async (request, reply) => {
       const typed = ownForm(request, frame().publicUrl)
       const asked = ask(typed)
       const answer =
         'code' in asked ? ({ isOk: false, refusal: asked } as const) : await client.ask<never>(request, asked)
       if (!answer.isOk) return sendAccount(request, reply, { state: { typed, refusal: answer.refusal } })
-      const next = done(reply, answer.body)
-      return typeof next === 'string' ? reply.redirect(next, 303) : sendPage(reply, frame(), next)
+      done?.(reply, answer.body)
+      return typeof to === 'string' ? reply.redirect(to, 303) : sendPage(reply, frame(), to)
     })
 }
 
@@ -109,43 +109,42 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
 interface Form {
   /** Its request of the interface, or a refusal of its own. */
   readonly ask: (typed: Typed) => PageRequest | Refusal
-  /** @returns where it leads, or the page that it shows */
-  readonly done: (reply: FastifyReply, answer: never) => string | Page
+  /** The path that it leads to, or the page that it shows. */
+  readonly to: string | Page
+  readonly done?: (reply: FastifyReply, answer: never) => FastifyReply
 }
 
 const remove = (path: string): PageRequest => ({ method: 'DELETE', path })
 const endOne = (part: string): Form => ({
   ask: (typed) => remove(`/api/${part}/${encodeURIComponent(textOf(typed, 'id'))}`),
-  done: () => `/account#${part}`,
+  to: `/account#${part}`,
 })
+
+const OWN = { at: '/account', isPrivate: true } as const
+
+/** After an account was erased. */
+export const erasedPage: Page = {
+  ...OWN,
+  title: 'Erased',
+  body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
+}
 
 const FORMS: Readonly<Record<string, Form>> = {
   keys: {
     ask: (typed) => ({ method: 'POST', path: '/api/keys', body: { label: textOf(typed, 'label') } }),
-    done(reply, { key, label }: SignInAnswer) {
-      leaveNote(reply, { key, label })
-      return '/account'
-    },
+    done: (reply, { key, label }: SignInAnswer) => leaveNote(reply, { key, label }),
+    to: '/account',
   },
   'keys/revoke': endOne('keys'),
   'apps/end': endOne('apps'),
-  'sessions/end': {
-    ask: () => remove('/api/sessions'),
-    done(reply) {
-      endSession(reply)
-      return '/'
-    },
-  },
+  'sessions/end': { ask: () => remove('/api/sessions'), done: endSession, to: '/' },
   erase: {
     ask: (typed) => (textOf(typed, 'confirm').trim() === 'ERASE' ? remove('/api/account') : NOT_ERASED),
-    done(reply) {
-      endSession(reply)
-      return erasedPage
-    },
+    done: endSession,
+    to: erasedPage,
   },
 }
 
-const OWN = { at: '/account', isPrivate: true } as const
 const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
   owed: 'warn',
   settling: 'warn',
@@ -177,7 +176,10 @@ function accountPage(view: AccountView): Page {
   const { account, issued, state, webhooks, payments } = view
   const { quota, plan, next_plans: later } = account
   const { daily, limit, used } = quota
-  const days = daily && `today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all `
+  const days =
+    daily === null
+      ? `of ${whole(limit)}; no limit a day`
+      : `today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
   const parts = Object.entries({
     keys: 'Keys',
     sessions: 'Sessions',
@@ -187,11 +189,9 @@ function accountPage(view: AccountView): Page {
     ...(payments && { payments: 'Payments' }),
     erase: 'Erase',
   })
-  const plans = table('Plans that begin later', later, {
-    Plan: ({ tier }) => tier,
-    'From, UTC': ({ from }) => time(from),
-    'To, UTC': ({ to }) => time(to),
-  })
+  const plans = later.map(
+    ({ tier, from, to }) => html`<p>Then ${tier}, from ${time(from)} to ${time(to)} UTC.</p>`,
+  )
   const body = html`<h1>Account</h1>
 <div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
 ${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
@@ -202,17 +202,13 @@ ${tiles([
     account.tier,
     html`${plan === null ? 'since' : 'until'} ${time(plan?.to ?? account.opened_at, 'day')} UTC`,
   ],
-  [
-    'Calls left',
-    whole(quota.remaining),
-    `${days === null ? '' : `${days}${whole(limit - used)} `}of ${whole(limit)}${days === null ? '; no limit a day' : ''}`,
-  ],
+  ['Calls left', whole(quota.remaining), days],
   ['Used', whole(used), html`of ${whole(limit)}; counted anew ${time(quota.resets_at)} UTC`],
 ])}
 <nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
 <h2>Plan</h2>
 <p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
-${later.length > 0 && plans}
+${plans}
 ${keysPart(view)}
 <h2 id="sessions">Sessions</h2>
 <p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
@@ -303,11 +299,4 @@ function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: Ac
   return html`<h2 id="payments">Payments</h2>
 ${payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>` : rows}
 ${pager('/account', paid, next, { name: 'paid', others: { after }, at: '#payments' })}`
-}
-
-/** After an account was erased. */
-export const erasedPage: Page = {
-  ...OWN,
-  title: 'Erased',
-  body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
 }

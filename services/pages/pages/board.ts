@@ -4,6 +4,7 @@ import type { BoardAnswer, BoardRow } from '../../../contracts/answers/board.ts'
 import type { SpeechAnswerRow } from '../../../contracts/answers/track-record.ts'
 import { PLAN_LIMITS } from '../../../contracts/domain/plans.ts'
 import { seriesName } from '../../../contracts/domain/series.ts'
+import { countText } from '../../../contracts/domain/statistics.ts'
 import { CALLS } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { unreachableText } from '../../../contracts/errors/unreachable-venue.ts'
@@ -40,7 +41,7 @@ import {
   whole,
 } from '../components.ts'
 import { select } from '../forms.ts'
-import { type Content, type Html, html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { type Page, type PageFrame, page, sendPublicPage } from '../layout.ts'
 import { totalsOf } from './track-record.ts'
 
@@ -113,9 +114,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   app.get('/', { schema }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtmlFirst(request)) return options.describe()
-    const parsed = querySchema.safeParse(request.query)
-    if (!parsed.success) throw refusalOf(parsed.error)
-    const { data: query } = parsed
+    const { data: query, error } = querySchema.safeParse(request.query)
+    if (error !== undefined) throw refusalOf(error)
     const { version, answer } = board.read({ ...query, skip: 0, limit: LIMITS.boardRows })
     const unreachable = (options.unreachable?.() ?? []).map(unreachableText)
     const shown = { answer, query, unreachable, headline: headline(), hasSignIn }
@@ -175,10 +175,9 @@ interface BoardView {
 function boardPage(view: BoardView): Page {
   const { answer, query, unreachable } = view
   const { withdrawn } = view.headline
-  const chosen = [query.coin, query.timeframe, query.exchange, query.call].filter((one) => one !== undefined)
-  const calls = answer.calls.BUY + answer.calls.SELL
+  const chosen = [query.coin, query.timeframe, query.exchange, query.call].filter(Boolean).join(' ')
   return {
-    title: `Board: ${chosen.length > 0 ? chosen.join(' ') : `${whole(calls)} ${calls === 1 ? 'call' : 'calls'}`}`,
+    title: `Board: ${chosen || countText(answer.calls.BUY + answer.calls.SELL, 'call')}`,
     at: '/',
     refresh: REFRESH,
     body: html`<h1>How far prices may go, and which call is made</h1>
@@ -251,20 +250,16 @@ ${market === 'live' && html`<p class="dim">Calls whose window is open are what c
 function summary({ answer, headline: { wins, reached, within, forecasts } }: BoardView): Html {
   const { calls, matching, rows, series, market_time: now } = answer
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
-  const made = `${whole(calls.BUY)} BUY, ${whole(calls.SELL)} SELL, ${whole(calls.HOLD)} HOLD`
-  const record = html`<a href="/track-record">track record</a>`
-  const of = (count: number, which: Content): Content =>
-    count === 0 ? html`none decided yet; ${record}` : html`of ${whole(count)} ${which}`
-  const ranges = of(forecasts, 'windows; four of five are expected')
-  const right = of(reached, html`whose race a barrier decided; ${record}`)
+  const which = matching === series ? 'all series' : 'the series above'
+  const made = `${whole(calls.BUY)} BUY, ${whole(calls.SELL)} SELL, ${whole(calls.HOLD)} HOLD of ${which}`
+  const of = (count: number, what: string): Html =>
+    html`${count === 0 ? 'none decided yet' : `of ${whole(count)} ${what}`}; <a href="/track-record">track record</a>`
+  const ranges = of(forecasts, 'windows, four of five expected')
+  const right = of(reached, 'whose race a barrier decided')
   const day = html`${now.slice(0, 10)}, <span id="live" class="live" role="status">as loaded</span>`
   const name = answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now'
   return tiles([
-    [
-      name,
-      whole(calls.BUY + calls.SELL),
-      `${made} of ${matching === series ? 'all series' : 'the series above'}`,
-    ],
+    [name, whole(calls.BUY + calls.SELL), made],
     ['Series', whole(matching), `${whole(fresh)} of them fresh; ${whole(series)} are followed`],
     ['Prices within their range, all series', soFar(within, forecasts), ranges],
     ['Calls that were right, all series', soFar(wins, reached), right],

@@ -99,9 +99,8 @@ function consentPolicy(redirectUri: string): string {
 }
 
 function refusalPage(description: string | null, goOn: Html): Page {
-  const body = html`<h1>The program asked for something that cannot be done</h1>
-${note(html`<p><strong>${description}</strong></p>`, 'bad')}
-${goOn}`
+  const fault = note(html`<p><strong>${description}</strong></p>`, 'bad')
+  const body = html`<h1>The program asked for something that cannot be done</h1>\n${fault}\n<p>${goOn}</p>`
   return { title: 'This cannot go on', at: '/account', isPrivate: true, body }
 }
 
@@ -109,12 +108,12 @@ ${goOn}`
 export const brokenRequestPage = (description: string): Page =>
   refusalPage(
     description,
-    html`<p>You did nothing wrong, and nothing was let in. Go back to the program and tell its maker.</p>`,
+    html`You did nothing wrong, and nothing was let in. Go back to the program and tell its maker.`,
   )
 
 /** The error is for the program. The visitor decides to go there, because anybody can name a target. */
 export function backPage(location: string): Page {
   const { host, searchParams } = new URL(location)
-  const goOn = html`<p>Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.</p>`
+  const goOn = html`Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.`
   return refusalPage(searchParams.get('error_description'), goOn)
 }

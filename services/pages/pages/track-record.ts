@@ -245,7 +245,7 @@ function winRates(rows: readonly TrackRecordRow[]): Html {
 }
 
 function coinRows(rows: readonly RecordCoin[]): Html {
-  if (rows.length === 0) return html`<p>Nothing is decided yet.</p>`
+  if (rows.length === 0) return NOTHING_YET
   return table('All series of a coin together, beside the constants and a coin that is tossed', rows, {
     Coin: ({ coin }) => html`<a href="${address('/track-record', { coin })}">${coin}</a>`,
     Model: (row) => row.model_version,
