@@ -221,19 +221,9 @@ describe('beside a running service, and after it', () => {
     expect([caught.code, caught.err]).toEqual([17, expect.stringContaining('does not fit its hash')])
   })
 
-  test('follows until Ctrl-C, from the beginning when asked', async () => {
-    const following = run(COMMAND_LINE, ['replay', '--follow', '--after', 'start', '--data-dir', data])
-    await following.until(new RegExp(`(?:[^\n]+\n){${everything.length}}`))
-    following.child.kill('SIGINT')
-    const { code, out, err } = await following.ended
-    expect([code, err]).toEqual([130, ''])
-    expect(idsOf(rowsOf(out).slice(0, everything.length))).toEqual(idsOf(everything))
-  })
-
   test('the doctor finds the service and its state', async () => {
-    const { code, out } = await signal(['doctor', '--data-dir', data, '--server', url])
+    const { code, out } = await signal(['doctor', '--data-dir', data])
     expect(out).toMatch(/^ok {5}store +a service runs on it: ready/m)
-    expect(out).toMatch(/^ok {5}server +ready$/m)
     expect(code).toBe(0)
   })
 

@@ -47,7 +47,6 @@ describe('a mistake', () => {
     [['replay', '--from', '2025-01-02T00:00'], 'has no zone: add Z, as in 2025-01-02T00:00Z'],
     [['replay', '--out', 'v.csv', '--as-of', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['backtest', '--data', '.', '--to', '2025-01-02T00:00'], 'has no zone: add Z'],
-    [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
     [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
     [['replay', '--data-dir', 'nowhere/at/all'], 'no service runs on nowhere/at/all/simulated'],
     [['replay', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],

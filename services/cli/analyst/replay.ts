@@ -82,7 +82,6 @@ const replayCommand = defineCommand({
   summary: 'Writes recorded verdicts, in the order of the log, to standard output or to a file.',
   notes: [
     'A file replaces one of its name. The last line on standard error names the cursor of the last row: give it as --after the next time.',
-    'With --follow it writes the verdicts that become visible from now on, or after --after, as NDJSON until it is stopped; `--after start` begins at the beginning. It continues when the service restarts.',
   ],
   flags: {
     ...QUERY_FLAGS,
@@ -92,7 +91,6 @@ const replayCommand = defineCommand({
       '1000',
     ),
     ...FILE_FLAGS,
-    follow: switchFlag('Continues with verdicts as they become visible.'),
     json: switchFlag('With --out: writes what was done to standard output, as JSON.'),
     ...SERVICE_FLAGS,
   },
@@ -100,17 +98,12 @@ const replayCommand = defineCommand({
     'signal replay --coin BTC --timeframe 1h --limit 5',
     'signal replay --call BUY,SELL --format csv > calls.csv',
     'signal replay --from 2025-01-01 --out verdicts.parquet',
-    'signal replay --follow --server http://127.0.0.1:8402',
   ],
   async run(input) {
     const { flags, texts, stdout, signal } = input
-    const { out, follow } = flags
+    const { out } = flags
     const fault = replayQueryFault(flags)
     if (fault !== undefined) throw wrong(`--${fault}`)
-    if (follow && (flags['as-of'] !== undefined || out !== undefined || flags.format !== undefined))
-      throw wrong(
-        '--follow and --as-of, --out or --format exclude one another: it has no end, and writes NDJSON',
-      )
     const format = chooseFormat(flags.format, out)
     const service = await findService(input)
     const query = Object.fromEntries(
@@ -119,14 +112,13 @@ const replayCommand = defineCommand({
       ),
     )
     // The client of customers knows the fields that it documents; a row has them all.
-    const rows = service.verdicts(follow ? 'follow' : 'replay', query, flags.limit) as AsyncIterable<unknown>
-    if (follow) return writeToStream(stdout, linesOf(rows))
+    const rows = service.verdicts(query, flags.limit) as AsyncIterable<unknown> as AsyncIterable<VerdictRow>
     const { encode } = FORMATS[format]
-    if (out === undefined) return writeToStream(stdout, encode(rows as AsyncIterable<VerdictRow>))
+    if (out === undefined) return writeToStream(stdout, encode(rows))
     const progress = createProgressLine(input)
     const seen = { count: 0, cursor: null as string | null }
     async function* counted(): AsyncGenerator<VerdictRow, void, void> {
-      for await (const row of rows as AsyncIterable<VerdictRow>) {
+      for await (const row of rows) {
         seen.count += 1
         seen.cursor = row.cursor
         progress.show(`${grouped(seen.count)} rows`)
@@ -141,9 +133,5 @@ const replayCommand = defineCommand({
     )
   },
 })
-
-async function* linesOf(rows: AsyncIterable<unknown>): AsyncGenerator<string, void, void> {
-  for await (const row of rows) yield `${JSON.stringify(row)}\n`
-}
 
 export const commands: readonly Command[] = [replayCommand]

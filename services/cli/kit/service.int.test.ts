@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findService, openService } from './service.ts'
 
 let server: Server
@@ -40,12 +40,12 @@ const stderr = new Writable({
 const source = (change: { token?: string; signal?: AbortSignal } = {}) => {
   const { token, signal = new AbortController().signal } = change
   const flags = { server: url, 'operator-token': token, 'data-dir': 'data', market: 'simulated' } as const
-  const rows = (kind: 'replay' | 'follow') =>
-    async function* ({ limit, parameters }: ReturnType<typeof request>) {
+  return {
+    async *replay({ limit, parameters }: ReturnType<typeof request>) {
       const service = await findService({ flags, signal, stderr })
-      yield* service.verdicts(kind, parameters, limit)
-    }
-  return { replay: rows('replay'), follow: rows('follow') }
+      yield* service.verdicts(parameters, limit)
+    },
+  }
 }
 
 const request = (limit: number, parameters: Record<string, string> = {}) => ({ limit, parameters })
@@ -159,80 +159,5 @@ describe('a service that has no end', () => {
       },
     ]
     await expect(cursors(source().replay(request(9)))).rejects.toThrow(/more than \d+ characters/)
-  })
-})
-
-describe('following', () => {
-  const stream = (response: ServerResponse): ServerResponse =>
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-  const event = (cursor: number): string => `id: ${cursor}\nevent: verdict\ndata: ${line(cursor)}\n`
-
-  test('goes on behind the last row when the stream ends, is cut, or the service is away', async () => {
-    answers = [
-      (response) => {
-        stream(response).write(`${event(1)}${event(2)}id: 3\ndata: {`)
-        setImmediate(() => response.destroy())
-      },
-      (response) => void stream(response).end(event(3)),
-      (response) => void response.writeHead(503).end(JSON.stringify({ code: 'shutting_down', message: 'x' })),
-      (response) => void stream(response).write(event(4)),
-    ]
-    expect(await cursors(source().follow(request(4, { coin: 'BTC', limit: '4' })))).toEqual([
-      '1',
-      '2',
-      '3',
-      '4',
-    ])
-    expect(asked).toEqual([
-      '/api/verdicts/stream?coin=BTC',
-      '/api/verdicts/stream?coin=BTC&after=2',
-      '/api/verdicts/stream?coin=BTC&after=3',
-      '/api/verdicts/stream?coin=BTC&after=3',
-    ])
-    expect(remarks.split('\n')).toHaveLength(5)
-  })
-
-  test('does not wait for a service that never was there, nor for one that refuses', async () => {
-    answers = [(response) => void response.writeHead(503).end('{"code":"shutting_down","message":"x"}')]
-    await expect(cursors(source().follow(request(1)))).rejects.toMatchObject({ code: 'shutting_down' })
-    answers = [(response) => void response.end('<html>Welcome</html>')]
-    await expect(cursors(source().follow(request(1)))).rejects.toMatchObject({ code: 'server_unreachable' })
-    answers = [
-      (response) => void stream(response).end(event(1)),
-      (response) => void response.writeHead(401).end('{"code":"unauthorized","message":"x"}'),
-    ]
-    await expect(cursors(source().follow(request(9)))).rejects.toMatchObject({ code: 'unauthorized' })
-  })
-
-  test('goes on where the line has gone dead', async () => {
-    const realInterval = setInterval
-    let ticking: NodeJS.Timeout | undefined
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    try {
-      answers = [
-        (response) => void stream(response).write(event(1)),
-        (response) => void stream(response).write(event(2)),
-      ]
-      const seen: string[] = []
-      for await (const { cursor } of source().follow(request(2))) {
-        seen.push(cursor)
-        ticking ??= realInterval(() => vi.advanceTimersByTime(1_000), 1)
-      }
-      expect(seen).toEqual(['1', '2'])
-    } finally {
-      clearInterval(ticking)
-      vi.useRealTimers()
-    }
-  })
-
-  test('ends quietly when it is stopped', async () => {
-    const stopping = new AbortController()
-    answers = [(response) => void stream(response).write(event(1))]
-    const seen: string[] = []
-    for await (const { cursor } of source({ signal: stopping.signal }).follow(request(9))) {
-      seen.push(cursor)
-      stopping.abort()
-    }
-    expect(seen).toEqual(['1'])
   })
 })

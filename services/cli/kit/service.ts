@@ -111,17 +111,16 @@ export function openService(address: ServiceAddress, signal: AbortSignal) {
         yield page.value
       }
     },
-    /** Recorded verdicts: to the end of the log, or as they become visible. A failure names the last row that was read. */
-    async *verdicts(kind: 'replay' | 'follow', parameters: Query, limit: number) {
-      const rows = client[kind]({ ...parameters, limit }, { signal })
+    /** Recorded verdicts to the end of the log. A failure names the last row that was read. */
+    async *verdicts(parameters: Query, limit: number) {
+      const rows = client.replay({ ...parameters, limit }, { signal })
       let read = 'Nothing was read'
-      for (let left = limit; left > 0; left -= 1) {
+      for (;;) {
         const row = await explained(rows.next(), `. ${read}`)
         if (row.done === true) return
         read = `The last whole row has the cursor ${row.value.cursor}`
         yield row.value
       }
-      await rows.return()
     },
     /** The answer of `/readyz`, also if the service is not ready. Only its operator sees the components. */
     async state(): Promise<ServiceState> {

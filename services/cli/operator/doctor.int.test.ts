@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,27 +14,6 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'doctor-log-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const examine = (): Promise<{ code: number; said: string }> =>
-  runSignal('doctor', '--log', '--data-dir', folder)
-
-test('doctor --log reads every event of a log, and names one that was changed on the disk', async () => {
-  const directory = join(folder, 'simulated')
-  mkdirSync(directory)
-  const store = await openEmbeddedStore({ directory, now: Date.now })
-  for (let n = 0; n < 40; n++)
-    await store.append(`s-${n}`, [anEvent({ text: `event number ${n} of many` })], { expected: 'no-stream' })
-  await store.close()
-  expect((await examine()).said).toMatch(/^ok +log +40 events, each as it was written$/m)
-
-  const file = join(directory, 'events.db')
-  const bytes = readFileSync(file)
-  const at = bytes.indexOf('event number 17 of many')
-  bytes[at] = (bytes[at] ?? 0) ^ 1
-  writeFileSync(file, bytes)
-  const { said } = await examine()
-  expect(said).toMatch(/^fault +log +the log .* is damaged: 1 faults, .*position 18 /m)
-})
 
 test('a clock that is behind the newest event of the log is weak', async () => {
   const store = await openEmbeddedStore({ directory: join(folder, 'late', 'simulated'), now: () => 100_000 })
@@ -69,22 +48,9 @@ test('a node of another chain, and one that does not answer, are faults', async 
   expect(await chainAt(9)).toMatch(/^fault {2}chain +127\.0\.0\.1:9: (?!.*key)/m)
 })
 
-test('payments that are offered without a node and a facilitator are weak', async () => {
+test('payments that are offered without a node are weak', async () => {
   const { out } = await runSignal('doctor', '--data-dir', folder, '--x402-pay-to', `0x${'22'.repeat(20)}`)
-  expect(out).toMatch(/^weak {3}payments +offered on the chain and refused\n +Set X402_RPC_URL/m)
-})
-
-test('a server that never answers is a fault within seconds', async () => {
-  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const { port } = silent.address() as AddressInfo
-  try {
-    const data = join(folder, 'none')
-    const examined = await runSignal('doctor', '--data-dir', data, '--server', `http://127.0.0.1:${port}`)
-    expect(examined.out).toMatch(/^fault {2}server +http:.* does not answer/m)
-    expect(examined.code).toBe(14)
-  } finally {
-    silent.closeAllConnections()
-    silent.close()
-  }
+  expect(out).toMatch(
+    /^weak {3}chain +payments are offered on it and refused: no node is set\n +Set X402_RPC_URL/m,
+  )
 })

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -19,23 +18,30 @@ import { beginSignal } from '../kit/run-signal.fixture.ts'
 
 let directory: string
 let server: Server
-let state: { readonly status: string; readonly components: readonly object[]; readonly process?: object }
+let state:
+  | undefined
+  | { readonly status: string; readonly components: readonly object[]; readonly process?: object }
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'doctor-'))
-  server = createServer((_request, response) => {
+  server = createServer(({ url = '' }, response) => {
+    if (state === undefined) return
     response.writeHead(state.status === 'unready' ? 503 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(state))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+    response.end(JSON.stringify(url.startsWith('/operator/webhooks') ? { webhooks: [], next: null } : state))
+  })
 })
 afterEach(() => {
+  server.closeAllConnections()
   server.close()
   rmSync(directory, { recursive: true, force: true })
 })
 
+async function startService(): Promise<void> {
+  mkdirSync(join(directory, 'data', 'simulated'), { recursive: true })
+  await once(server.listen(join(directory, 'data', 'simulated', 'owner.sock')), 'listening')
+}
+
 async function examine(...flags: readonly string[]) {
-  const { port } = server.address() as AddressInfo
-  const where = ['--data-dir', join(directory, 'data'), '--server', `http://127.0.0.1:${port}`]
+  const where = ['--data-dir', join(directory, 'data')]
   const { written, done } = beginSignal(['doctor', ...where, ...flags], { now: () => 0 })
   return { code: await done, out: written.out }
 }
@@ -43,21 +49,33 @@ async function examine(...flags: readonly string[]) {
 const market = { name: 'market', state: 'degraded', detail: 'simulated: warming up, no bar yet' }
 
 test('a service that is degraded is not said to be ok, and is no fault either', async () => {
+  await startService()
   state = { status: 'degraded', components: [{ name: 'store', state: 'ok', detail: '' }, market] }
   const { code, out } = await examine()
-  expect(out).toMatch(/^weak {3}server +degraded; market degraded: simulated: warming up, no bar yet$/m)
+  expect(out).toMatch(
+    /^weak {3}store +a service runs on it: degraded; market degraded: simulated: warming up, no bar yet$/m,
+  )
   expect(code).toBe(0)
   const findings = JSON.parse((await examine('--json')).out) as unknown
-  expect(findings).toContainEqual(expect.objectContaining({ part: 'server', ok: true, degraded: true }))
+  expect(findings).toContainEqual(expect.objectContaining({ part: 'store', ok: true, degraded: true }))
 })
 
 test('one that is ready is ok, one that is not is a fault', async () => {
+  await startService()
   state = { status: 'ready', components: [] }
-  expect((await examine()).out).toMatch(/^ok {5}server +ready$/m)
+  expect((await examine()).out).toMatch(/^ok {5}store +a service runs on it: ready$/m)
   state = { status: 'unready', components: [{ name: 'store', state: 'failed', detail: 'disk is full' }] }
   const { code, out } = await examine()
-  expect(out).toMatch(/^fault {2}server +unready; store failed: disk is full$/m)
+  expect(out).toMatch(/^fault {2}store +a service runs on it: unready; store failed: disk is full$/m)
   expect(code).not.toBe(0)
+})
+
+test('one that never answers is a fault within seconds', async () => {
+  await startService()
+  state = undefined
+  const { code, out } = await examine()
+  expect(out).toMatch(/^fault {2}store .* does not answer/m)
+  expect(code).toBe(14)
 })
 
 describe('over EventStoreDB', () => {
@@ -65,7 +83,6 @@ describe('over EventStoreDB', () => {
   const asKey = (key: string, url: string) => ['--eventstore-url', url, '--sealing-key', key]
   let double: WireDouble
   beforeEach(async () => {
-    state = { status: 'ready', components: [] }
     double = await startWireDouble()
   })
   afterEach(() => double.stop())

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { operatorSubscriptionsSchema } from '../../../contracts/answers/webhook.ts'
 import { requirePaymentChain } from '../../../contracts/domain/chain.ts'
 import { HOUR_MS } from '../../../contracts/domain/timeframes.ts'
@@ -12,7 +12,6 @@ import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/read-backup.ts'
-import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -22,11 +21,8 @@ import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-setti
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { factSecretOf, requireKeyOfLog } from '../../runtime/secrets/market-keys.ts'
 import { type Command, type CommandInput, defineCommand, flagsAgain, switchFlag } from '../kit/command.ts'
-import { grouped } from '../kit/output.ts'
-import { openService, SERVICE_FLAGS, type ServiceState } from '../kit/service.ts'
+import { openService, type ServiceState } from '../kit/service.ts'
 
-/** Below this, the log may not grow for long. */
-const LITTLE_SPACE_BYTES = 100_000_000
 /** How far this clock may be behind the newest event, which was dated by it. */
 const CLOCK_GRACE_MS = 5_000
 /** Backups are for every few minutes; one of yesterday means that they stopped. */
@@ -41,19 +37,22 @@ type Found = string | { readonly weak: string }
 
 interface Check {
   readonly name: string
-  /** @throws ServiceError for a fault */
-  readonly check: () => Promise<Found> | Found
   /** The command or the setting that mends it. */
   readonly nextStep: string
+  /** @throws ServiceError for a fault */
+  readonly check: () => Promise<Found> | Found
 }
 
-const FLAGS = {
-  server: SERVICE_FLAGS.server,
-  log: switchFlag(
-    'Reads the whole log of the embedded store as well, beside its service: every checksum, and the check that SQLite makes of its pages and indexes.',
-  ),
-  json: switchFlag('Writes the findings as JSON.'),
-} as const
+const part = (name: string, nextStep: string, check: Check['check']): Check => ({ name, nextStep, check })
+
+const STORE_STEP =
+  'Stop what has it open (systemctl stop signal), correct the market, the key or EVENTSTORE_URL, or give its user the rights: npm run store:rights. A damaged log: signal restore ADDRESS --data-dir ./restored'
+const CHAIN_STEP =
+  'Set X402_RPC_URL to a node of the chain that X402_NETWORK names, and X402_FACILITATOR_URL.'
+const CHECKPOINT_STEP = 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).'
+const SETTINGS_STEP = 'Correct the setting that is named; docs/settings.md lists them all.'
+
+const FLAGS = { json: switchFlag('Writes the findings as JSON.') } as const
 
 /** The settings of the service, which decide where it keeps things and what it has to reach. */
 const SETTING_FLAGS = Object.fromEntries(
@@ -64,24 +63,24 @@ const doctorCommand = defineCommand({
   name: 'doctor',
   summary: 'Checks what breaks an installation, and names the command that mends it.',
   notes: [
-    'It checks the settings, the data folder, the store, its keys, backup and checkpoint, the clock, the configured servers, the chain and the webhooks. Over EventStoreDB it also checks the rights to read and append. It changes nothing. Each part is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
+    'It checks the settings, the store, its keys, backup and checkpoint, the clock, the configured servers, the chain and the webhooks. Over EventStoreDB it also checks the rights to read and append. It changes nothing. Each part is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
-  examples: [
-    'signal doctor',
-    'signal doctor --log',
-    'signal doctor --market recorded --data ./binance-usdm --json',
-  ],
+  examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
   async run(input) {
     const { flags, stdout } = input
-    const findings = [await examine(settingsCheck(flags))]
+    const settings = part('settings', SETTINGS_STEP, () => {
+      const { MARKET, ROLES } = settingsOf(flags)
+      return `${MARKET} market, roles ${ROLES.join(', ')}; Node.js ${process.versions.node}`
+    })
+    const findings = [await examine(settings)]
     if (findings[0]?.ok === true)
       for (const check of await checksOf(settingsOf(flags), input)) findings.push(await examine(check))
     if (flags.json) stdout.write(`${JSON.stringify(findings)}\n`)
     else
-      for (const { part, ok, degraded, detail, next_step: step } of findings) {
-        stdout.write(`${!ok ? 'fault' : degraded ? 'weak ' : 'ok   '}  ${part.padEnd(12)}  ${detail}\n`)
+      for (const { part: name, ok, degraded, detail, next_step: step } of findings) {
+        stdout.write(`${!ok ? 'fault' : degraded ? 'weak ' : 'ok   '}  ${name.padEnd(12)}  ${detail}\n`)
         if (step !== undefined) stdout.write(`${' '.repeat(21)}${step}\n`)
       }
     const fault = findings.find(({ ok }) => !ok)
@@ -93,86 +92,44 @@ const doctorCommand = defineCommand({
 
 export const commands: readonly Command[] = [doctorCommand]
 
-async function examine({ name: part, check, nextStep }: Check) {
+async function examine({ name, check, nextStep }: Check) {
   try {
     const found = await check()
-    if (typeof found === 'string') return { part, ok: true, degraded: false, detail: found }
-    return { part, ok: true, degraded: true, detail: found.weak, next_step: nextStep }
+    if (typeof found === 'string') return { part: name, ok: true, degraded: false, detail: found }
+    return { part: name, ok: true, degraded: true, detail: found.weak, next_step: nextStep }
   } catch (error) {
     const code = error instanceof ServiceError ? error.code : 'internal_error'
-    return { part, ok: false, degraded: false, detail: reasonOf(error), code, next_step: nextStep }
+    return { part: name, ok: false, degraded: false, detail: reasonOf(error), code, next_step: nextStep }
   }
 }
 
-const settingsCheck = (flags: Parameters<typeof settingsOf>[0]): Check => ({
-  name: 'settings',
-  check() {
-    const { MARKET, ROLES } = settingsOf(flags)
-    return `${MARKET} market, roles ${ROLES.join(', ')}; Node.js ${process.versions.node}`
-  },
-  nextStep: 'Correct the setting that is named; docs/settings.md lists them all.',
-})
-
 /** The parts of an installation that are there. */
 async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): Promise<readonly Check[]> {
-  const { flags, texts, now, signal } = input
-  const { DATA_DIR, MARKET, X402_RPC_URL } = settings
-  const directory = join(DATA_DIR, MARKET)
-  const file = join(directory, 'events.db')
+  const { texts, now, signal } = input
+  const { X402_RPC_URL, X402_PAY_TO, NATS_URL, REDIS_URL } = settings
+  const directory = join(settings.DATA_DIR, settings.MARKET)
   const socketPath = await findOwnerSocket(directory)
   const own = socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal)
-  const server = flags.server && openService({ url: flags.server, onceWithinMs: CONNECT_MS }, signal)
   const again = flagsAgain(texts)
-  const checks: (Check | '' | false | undefined)[] = [
-    {
-      name: 'data folder',
-      check: () => describeFolder(directory),
-      nextStep: `Give it to the user of the service, on a disk with room: chown -R USER ${DATA_DIR}; df -h ${DATA_DIR}`,
-    },
-    {
-      name: 'store',
-      check: async () =>
-        own ? describeState(await own.state(), 'a service runs on it: ') : describeStore(settings, directory),
-      nextStep: own
-        ? 'docs/runbook.md has a section for each part.'
-        : `Stop what has it open (systemctl stop signal), correct the market, the key or EVENTSTORE_URL, or give its user the rights: npm run store:rights. A damaged log: signal restore ADDRESS --data-dir ./restored`,
-    },
-    flags.log && {
-      name: 'log',
-      check: () =>
-        existsSync(file)
-          ? `${grouped(checkLog(file))} events, each as it was written`
-          : { weak: 'there is no embedded store; the server of the log checks its own files' },
-      nextStep: 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)',
-    },
-    ...(existsSync(file) ? folderChecks(settings, directory, now(), again) : []),
-    own && {
-      name: 'webhooks',
-      check: () => describeWebhooks(own.pages('/operator/webhooks', {})),
-      nextStep: `signal webhooks list${again}`,
-    },
-    settings.X402_PAY_TO !== undefined && {
-      name: 'payments',
-      check: () =>
-        X402_RPC_URL !== undefined && settings.X402_FACILITATOR_URL !== undefined
-          ? 'taken on the chain'
-          : { weak: 'offered on the chain and refused' },
-      nextStep: 'Set X402_RPC_URL to a node and X402_FACILITATOR_URL to a facilitator.',
-    },
-    X402_RPC_URL !== undefined && {
-      name: 'chain',
-      check: () => describeChain(X402_RPC_URL, settings),
-      nextStep: 'Set X402_RPC_URL to a node of the chain that X402_NETWORK names.',
-    },
-    portCheck('NATS', settings.NATS_URL, 4222),
-    portCheck('Redis', settings.REDIS_URL, 6379),
-    server && {
-      name: 'server',
-      check: async () => describeState(await server.state()),
-      nextStep: 'Start it, and ask its /readyz by hand.',
-    },
-  ]
-  return checks.filter((check) => typeof check === 'object')
+  const store = own
+    ? part('store', 'docs/runbook.md has a section for each part.', async () =>
+        describeState(await own.state()),
+      )
+    : part('store', STORE_STEP, () => describeStore(settings, directory))
+  const checks = [store]
+  if (existsSync(join(directory, 'events.db')))
+    checks.push(...folderChecks(settings, directory, now(), again))
+  if (own)
+    checks.push(
+      part('webhooks', `signal webhooks list${again}`, () =>
+        describeWebhooks(own.pages('/operator/webhooks', {})),
+      ),
+    )
+  if ((X402_RPC_URL ?? X402_PAY_TO) !== undefined)
+    checks.push(part('chain', CHAIN_STEP, () => describeChain(settings)))
+  if (NATS_URL !== undefined) checks.push(portCheck('NATS', NATS_URL, 4222))
+  if (REDIS_URL !== undefined) checks.push(portCheck('Redis', REDIS_URL, 6379))
+  return checks
 }
 
 /** Files beside a log, and the clock that dates its events. */
@@ -186,59 +143,30 @@ function folderChecks(settings: Settings, directory: string, now: number, again:
     }
   }
   return [
-    {
-      name: 'keys',
-      check() {
-        requireKeyOfLog(settings, directory)
-        return 'the sealing key that the log was begun under is there'
-      },
-      nextStep: `Copy it from where you keep it: cp sealing.key ${directory}/`,
-    },
-    {
-      name: 'clock',
-      check() {
-        const newestAt = stored((rows) => rows.at(rows.head())?.[6])
-        const behindMs = newestAt === undefined ? 0 : Date.parse(newestAt) - now
-        if (behindMs <= CLOCK_GRACE_MS) return 'not behind the newest event of the log'
-        return { weak: `${Math.ceil(behindMs / 1_000)} s behind the newest event of the log` }
-      },
-      nextStep: 'Set it by NTP: timedatectl set-ntp true',
-    },
-    {
-      name: 'backup',
-      check() {
-        const newest = newestBackup(
-          directory,
-          stored((rows) => rows.find(STORE_IDENTITY_STREAM, 0)?.[5]),
-        )
-        if (newest === undefined) return { weak: 'none of this log is noted here' }
-        const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
-        const found = `the newest is ${hours} hours old and goes to position ${newest.position}`
-        return hours < OLD_BACKUP_HOURS ? found : { weak: found }
-      },
-      nextStep: `Let cron run: signal backup ADDRESS${again}`,
-    },
-    {
-      name: 'checkpoint',
-      check() {
-        const kept = settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')
-        if (existsSync(kept)) return `kept in ${kept}`
-        return { weak: `none in ${kept}: none was signed yet, or it was removed` }
-      },
-      nextStep: 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).',
-    },
+    part('keys', `Copy it from where you keep it: cp sealing.key ${directory}/`, () => {
+      requireKeyOfLog(settings, directory)
+      return 'the sealing key that the log was begun under is there'
+    }),
+    part('clock', 'Set it by NTP: timedatectl set-ntp true', () => {
+      const newestAt = stored((rows) => rows.at(rows.head())?.[6])
+      const behindMs = newestAt === undefined ? 0 : Date.parse(newestAt) - now
+      if (behindMs <= CLOCK_GRACE_MS) return 'not behind the newest event of the log'
+      return { weak: `${Math.ceil(behindMs / 1_000)} s behind the newest event of the log` }
+    }),
+    part('backup', `Let cron run: signal backup ADDRESS${again}`, () => {
+      const logId = stored((rows) => rows.find(STORE_IDENTITY_STREAM, 0)?.[5])
+      const newest = newestBackup(directory, logId)
+      if (newest === undefined) return { weak: 'none of this log is noted here' }
+      const hours = Math.floor((now - Date.parse(newest.takenAt)) / HOUR_MS)
+      const found = `the newest is ${hours} hours old and goes to position ${newest.position}`
+      return hours < OLD_BACKUP_HOURS ? found : { weak: found }
+    }),
+    part('checkpoint', CHECKPOINT_STEP, () => {
+      const kept = settings.LOG_NEWEST ?? join(directory, 'newest-checkpoint')
+      if (existsSync(kept)) return `kept in ${kept}`
+      return { weak: `none in ${kept}: none was signed yet, or it was removed` }
+    }),
   ]
-}
-
-function describeFolder(directory: string): Found {
-  let existing = resolve(directory)
-  while (!existsSync(existing)) existing = resolve(existing, '..')
-  accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-  const { bavail, bsize } = statfsSync(existing)
-  const bytes = bavail * bsize
-  const found = `${directory} has ${grouped(Math.floor(bytes / 1_000_000))} MB free`
-  if (bytes < LITTLE_SPACE_BYTES) throw new ServiceError('store_full', { message: found })
-  return found
 }
 
 /** Whether the log is of this market and key, and may be read and appended to. It appends nothing. */
@@ -270,10 +198,10 @@ async function describeStore(settings: Settings, directory: string): Promise<Fou
   }
 }
 
-function describeState({ status, components }: ServiceState, begin = ''): Found {
+function describeState({ status, components }: ServiceState): Found {
   const problems = components.filter(({ state }) => state !== 'ok')
   const sentences = problems.map(({ name, state, detail }) => `${name} ${state}: ${detail}`)
-  const found = `${begin}${[status, ...sentences].join('; ')}`
+  const found = `a service runs on it: ${[status, ...sentences].join('; ')}`
   if (status === 'unready') throw new ServiceError('store_unavailable', { message: found })
   return status === 'ready' ? found : { weak: found }
 }
@@ -286,7 +214,9 @@ async function describeWebhooks(pages: AsyncIterable<unknown>): Promise<Found> {
   return failing === 0 ? 'none is failing' : { weak: `${failing} failing` }
 }
 
-async function describeChain(url: string, { X402_NETWORK, X402_ASSET }: Settings): Promise<Found> {
+async function describeChain(settings: Settings): Promise<Found> {
+  const { X402_RPC_URL: url, X402_FACILITATOR_URL, X402_NETWORK, X402_ASSET, X402_PAY_TO } = settings
+  if (url === undefined) return { weak: 'payments are offered on it and refused: no node is set' }
   const chain = requirePaymentChain(X402_NETWORK, X402_ASSET)
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
   const headers = { 'content-type': 'application/json' }
@@ -297,15 +227,16 @@ async function describeChain(url: string, { X402_NETWORK, X402_ASSET }: Settings
     throw new ServiceError('payments_unavailable', { message, cause })
   })
   const found = `the node is of chain ${Number(result)}`
-  if (Number(result) === chain.id) return found
-  throw new ServiceError('config_invalid', { message: `${found}, and payments are on chain ${chain.id}` })
+  if (Number(result) !== chain.id)
+    throw new ServiceError('config_invalid', { message: `${found}, and payments are on chain ${chain.id}` })
+  const isRefused = X402_PAY_TO !== undefined && X402_FACILITATOR_URL === undefined
+  return isRefused ? { weak: `${found}; payments are refused: no facilitator is set` } : found
 }
 
 /** Checks that a server listens; only a start checks which server it is, and the password. */
-function portCheck(name: string, url: string | undefined, defaultPort: number): Check | undefined {
-  if (url === undefined) return undefined
+function portCheck(name: string, url: string, defaultPort: number): Check {
   const { hostname: host, port } = new URL(url)
-  const check = async (): Promise<Found> => {
+  return part(name, `Start ${name}, or correct ${name.toUpperCase()}_URL.`, async () => {
     const socket = connect({ host, port: Number(port || defaultPort) })
     socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
     try {
@@ -316,6 +247,5 @@ function portCheck(name: string, url: string | undefined, defaultPort: number): 
     } finally {
       socket.destroy()
     }
-  }
-  return { name, check, nextStep: `Start ${name}, or correct ${name.toUpperCase()}_URL.` }
+  })
 }
