@@ -100,7 +100,7 @@ export const OPERATOR_ERRORS = {
     exitCode: 24,
     message: 'Bytes of the log are not what was written.',
     nextStep:
-      'Stop the service, restore a backup into an empty folder (docs/backup.md), start there, and replace the disk.',
+      'Run `signal doctor --log`, which names the events. Stop the service, restore a backup into an empty folder (docs/backup.md), start there, and replace the disk.',
   },
   backup_damaged: {
     status: 503,

@@ -12,6 +12,7 @@ import { START } from '../../../contracts/infra/position.ts'
 import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/read-backup.ts'
+import { checkLog } from '../../log/embedded/check-log.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -21,6 +22,7 @@ import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-setti
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { factSecretOf, requireKeyOfLog } from '../../runtime/secrets/market-keys.ts'
 import { type Command, type CommandInput, defineCommand, flagsAgain, switchFlag } from '../kit/command.ts'
+import { grouped } from '../kit/output.ts'
 import { openService, type ServiceState } from '../kit/service.ts'
 
 /** How far this clock may be behind the newest event, which was dated by it. */
@@ -52,7 +54,12 @@ const CHAIN_STEP =
 const CHECKPOINT_STEP = 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).'
 const SETTINGS_STEP = 'Correct the setting that is named; docs/settings.md lists them all.'
 
-const FLAGS = { json: switchFlag('Writes the findings as JSON.') } as const
+const FLAGS = {
+  log: switchFlag(
+    'Reads the whole log of the embedded store as well, beside its service: every checksum, and the check that SQLite makes of its pages and indexes.',
+  ),
+  json: switchFlag('Writes the findings as JSON.'),
+} as const
 
 /** The settings of the service, which decide where it keeps things and what it has to reach. */
 const SETTING_FLAGS = Object.fromEntries(
@@ -67,7 +74,11 @@ const doctorCommand = defineCommand({
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   flags: { ...FLAGS, ...SETTING_FLAGS },
-  examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
+  examples: [
+    'signal doctor',
+    'signal doctor --log',
+    'signal doctor --market recorded --data ./binance-usdm --json',
+  ],
   async run(input) {
     const { flags, stdout } = input
     const settings = part('settings', SETTINGS_STEP, () => {
@@ -105,7 +116,7 @@ async function examine({ name, check, nextStep }: Check) {
 
 /** The parts of an installation that are there. */
 async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): Promise<readonly Check[]> {
-  const { texts, now, signal } = input
+  const { flags, texts, now, signal } = input
   const { X402_RPC_URL, X402_PAY_TO, NATS_URL, REDIS_URL } = settings
   const directory = join(settings.DATA_DIR, settings.MARKET)
   const socketPath = await findOwnerSocket(directory)
@@ -117,8 +128,13 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
       )
     : part('store', STORE_STEP, () => describeStore(settings, directory))
   const checks = [store]
-  if (existsSync(join(directory, 'events.db')))
+  const file = join(directory, 'events.db')
+  if (existsSync(file)) {
+    const LOG_STEP = 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)'
+    if (flags.log)
+      checks.push(part('log', LOG_STEP, () => `${grouped(checkLog(file))} events, each as it was written`))
     checks.push(...folderChecks(settings, directory, now(), again))
+  }
   if (own)
     checks.push(
       part('webhooks', `signal webhooks list${again}`, () =>

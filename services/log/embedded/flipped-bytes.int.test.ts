@@ -9,6 +9,7 @@ import type { NewEvent, RecordedEvent } from '../../../contracts/infra/event.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import type { EventStore } from '../event-store.ts'
 import { validateAppend } from '../validate-append.ts'
+import { checkLog } from './check-log.ts'
 import { createBatchCommitter } from './commit-batch.ts'
 import { logFile, openEmbeddedStore } from './embedded-store.ts'
 import { requireWholeLog } from './log-end.ts'
@@ -129,15 +130,12 @@ async function lookAtLog(directory: string, written: string): Promise<string> {
   return (await staysRight(file, written)) ? 'harmless' : 'lost'
 }
 
-/** Whether SQLite's own check of pages and indexes finds a fault. */
 function isFaulty(file: string): boolean {
-  const db = new DatabaseSync(file, { readOnly: true })
   try {
-    return db.prepare('PRAGMA integrity_check').get()?.['integrity_check'] !== 'ok'
+    checkLog(file)
+    return false
   } catch {
     return true
-  } finally {
-    db.close()
   }
 }
 
