@@ -132,7 +132,7 @@ class DocsRenderer extends Renderer {
     return `<h${depth} id="${anchor}">${label}</h${depth}>\n`
   }
   override table(token: Tokens.Table): string {
-    return `<div class="scroll" tabindex="0">${super.table(token).replaceAll('<th>', '<th scope="col">')}</div>`
+    return `<div class="scroll" tabindex="0">${super.table(token).replaceAll(/<th(?=[ >])/g, '<th scope="col"')}</div>`
   }
   override link({ href, raw, tokens }: Tokens.Link): string {
     if (!/^(?:\[|<https?:)/.test(raw)) return escapeHtml(raw)
