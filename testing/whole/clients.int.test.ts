@@ -283,10 +283,12 @@ describe('a service that does not end, or wants to be left alone', () => {
   let server: Server
   let url: string
   let asked: number
+  let paths: string[] = []
   let answer: (response: ServerResponse) => void
   beforeAll(async () => {
-    server = createServer((_request, response) => {
+    server = createServer((request, response) => {
       asked += 1
+      paths.push(request.url ?? '')
       answer(response)
     })
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -334,6 +336,35 @@ describe('a service that does not end, or wants to be left alone', () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  test('and ends or cuts a stream is followed on behind the last row, until it refuses', async () => {
+    const event = (cursor: number): string =>
+      `id: ${cursor}\nevent: verdict\ndata: ${JSON.stringify({ cursor: String(cursor) })}\n\n`
+    const stream = (response: ServerResponse): ServerResponse =>
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+    const answers: ((response: ServerResponse) => void)[] = [
+      (response) => {
+        stream(response).write(`${event(1)}${event(2)}id: 3\ndata: {`)
+        setImmediate(() => response.destroy())
+      },
+      (response) => void stream(response).end(event(3)),
+      (response) => void response.writeHead(503).end('{"code":"shutting_down","message":"x"}'),
+      (response) => void stream(response).end(event(4)),
+      (response) => void response.writeHead(401).end('{"code":"unauthorized","message":"x"}'),
+    ]
+    answer = (response) => answers.shift()?.(response)
+    paths = []
+    const seen: string[] = []
+    const following = async () => {
+      for await (const { cursor } of createSignalClient({ url }).follow({ coin: 'BTC' })) seen.push(cursor)
+    }
+    await expect(following()).rejects.toMatchObject({ code: 'unauthorized' })
+    expect(seen).toEqual(['1', '2', '3', '4'])
+    expect(paths).toEqual([
+      '/api/verdicts/stream?coin=BTC',
+      ...[2, 3, 3, 4].map((after) => `/api/verdicts/stream?coin=BTC&after=${after}`),
+    ])
   })
 
   test('and lists in circles is left, and a change that it may have done is not sent again', async () => {

@@ -51,20 +51,25 @@ test('a clock that is behind the newest event of the log is weak', async () => {
 
 test('a node of another chain, and one that does not answer, are faults', async () => {
   let result: unknown = '0x2105'
-  const node = createServer((_, response) => void response.end(JSON.stringify({ result })))
-  node.listen(0, '127.0.0.1')
-  await once(node, 'listening')
-  const { port } = node.address() as AddressInfo
-  const chainAt = async (at: number): Promise<string> =>
-    (await runSignal('doctor', '--data-dir', folder, '--x402-rpc-url', `http://127.0.0.1:${at}/key`)).out
+  const chain = createServer((_, response) => void response.end(JSON.stringify({ result })))
+  chain.listen(0, '127.0.0.1')
+  await once(chain, 'listening')
+  const { port } = chain.address() as AddressInfo
+  const chainAt = async (at: number, ...more: string[]): Promise<string> => {
+    const node = ['--x402-rpc-url', `http://127.0.0.1:${at}/key`]
+    return (await runSignal('doctor', '--data-dir', folder, ...node, ...more)).out
+  }
   try {
     expect(await chainAt(port)).toMatch(/^ok {5}chain +the node is of chain 8453$/m)
+    expect(await chainAt(port, '--x402-pay-to', `0x${'22'.repeat(20)}`)).toMatch(
+      /^weak {3}chain +the node is of chain 8453; payments are refused: no facilitator is set$/m,
+    )
     result = '0x1'
     expect(await chainAt(port)).toMatch(
       /^fault {2}chain .* chain 1, and payments are on chain 8453\n +Set X402/m,
     )
   } finally {
-    node.close()
+    chain.close()
   }
   expect(await chainAt(9)).toMatch(/^fault {2}chain +127\.0\.0\.1:9: (?!.*key)/m)
 })
