@@ -13,6 +13,9 @@ export const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
+/** Caching of what never changes. */
+export const FOR_EVER = 'public, max-age=31536000, immutable'
+
 /** Headers about one request and its caller: left out of answers that caches keep for others. */
 export const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { FOR_EVER } from '../http/send-public.ts'
 
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 
@@ -43,7 +44,7 @@ export const assetRoutes: FastifyPluginAsyncZod = async (app) => {
     app.get(path, async (request, reply) => {
       reply.headers({
         'content-type': type,
-        'cache-control': 'public, max-age=31536000, immutable',
+        'cache-control': FOR_EVER,
         vary: 'accept-encoding',
       })
       // Services that show previews of pages load images from their own origin.

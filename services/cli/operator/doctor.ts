@@ -13,7 +13,7 @@ import { identityOf } from '../../composition/adapters/open-platform.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { newestBackup } from '../../log/backup/read-backup.ts'
 import { checkLog } from '../../log/embedded/check-log.ts'
-import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
@@ -49,6 +49,7 @@ const part = (name: string, nextStep: string, check: Check['check']): Check => (
 
 const STORE_STEP =
   'Stop what has it open (systemctl stop signal), correct the market, the key or EVENTSTORE_URL, or give its user the rights: npm run store:rights. A damaged log: signal restore ADDRESS --data-dir ./restored'
+const LOG_STEP = 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)'
 const CHAIN_STEP =
   'Set X402_RPC_URL to a node of the chain that X402_NETWORK names, and X402_FACILITATOR_URL.'
 const CHECKPOINT_STEP = 'After a restore, copy it back; without it, nothing is signed (docs/proof.md).'
@@ -128,9 +129,8 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
       )
     : part('store', STORE_STEP, () => describeStore(settings, directory))
   const checks = [store]
-  const file = join(directory, 'events.db')
+  const file = logFile(directory)
   if (existsSync(file)) {
-    const LOG_STEP = 'signal restore ADDRESS --data-dir ./restored (docs/backup.md)'
     if (flags.log)
       checks.push(part('log', LOG_STEP, () => `${grouped(checkLog(file))} events, each as it was written`))
     checks.push(...folderChecks(settings, directory, now(), again))
@@ -151,7 +151,7 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
 /** Files beside a log, and the clock that dates its events. */
 function folderChecks(settings: Settings, directory: string, now: number, again: string): readonly Check[] {
   const stored = <Value>(read: (rows: ReturnType<typeof openStoredRows>) => Value): Value => {
-    const rows = openStoredRows(join(directory, 'events.db'))
+    const rows = openStoredRows(logFile(directory))
     try {
       return read(rows)
     } finally {
@@ -189,7 +189,7 @@ function folderChecks(settings: Settings, directory: string, now: number, again:
 async function describeStore(settings: Settings, directory: string): Promise<Found> {
   const { EVENTSTORE_URL } = settings
   if (EVENTSTORE_URL === undefined) {
-    if (!existsSync(join(directory, 'events.db'))) return 'none yet; begun on the first start'
+    if (!existsSync(logFile(directory))) return 'none yet; begun on the first start'
     requireKeyOfLog(settings, directory)
   }
   const store: EventStore =

@@ -15,7 +15,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { openRoutes } from '../add-routes.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
-import { hasAlready } from '../send-public.ts'
+import { FOR_EVER, hasAlready } from '../send-public.ts'
 import { pageCursor } from './history.ts'
 
 type SealedQuery = { exchange: Exchange | undefined; after: string | undefined; limit: number }
@@ -36,7 +36,7 @@ export interface SealedRoutesOptions {
 const NOTICE =
   'Every verdict of a UTC day with its outcome, once all windows have closed. Files never change; the hash of each manifest is in the transparency log.'
 const OPEN_FOR_EVER = {
-  'cache-control': 'public, max-age=31536000, immutable',
+  'cache-control': FOR_EVER,
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
 }

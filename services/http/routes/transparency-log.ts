@@ -4,6 +4,7 @@ import type { Verification } from '../../../contracts/answers/verification.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
+import { FOR_EVER } from '../send-public.ts'
 
 export interface TransparencyLogRoutesOptions {
   /** The transparency log as it is served. */
@@ -16,8 +17,6 @@ export interface TransparencyLogRoutesOptions {
   }
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
 }
-
-const FOR_EVER = 'public, max-age=31536000, immutable'
 
 /** Asked for by pages of others, too. */
 const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' } as const

@@ -50,6 +50,7 @@ const PREFLIGHT_HEADERS = {
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
   const untilGone = createWaits(app)
+  const sent = (request: FastifyRequest, reply: FastifyReply) => paidRequest(request, () => untilGone(reply))
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -59,7 +60,7 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
       offer: () => paid.tools.offer(tool),
       answer(request, reply) {
         const idempotencyKey = request.headers['idempotency-key'] as string | undefined
-        return paid.tools.call({ ...paidRequest(request, () => untilGone(reply)), tool, idempotencyKey })
+        return paid.tools.call({ ...sent(request, reply), tool, idempotencyKey })
       },
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
@@ -69,11 +70,7 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, paidPath(`plans/${tier}`), {
       words: wordsOf(tier),
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) =>
-        paid.plans.buy(
-          tier,
-          paidRequest(request, () => untilGone(reply)),
-        ),
+      answer: (request, reply) => paid.plans.buy(tier, sent(request, reply)),
     })
 }
 

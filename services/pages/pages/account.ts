@@ -292,7 +292,7 @@ function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: Ac
     'What that means': ({ reason, next_step: step }) =>
       html`<span class="wide">${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</span>`,
     'Payer, transaction, block': ({ payer, transaction, block }) =>
-      html`<code>${payer}</code> <code>${transaction}</code> ${block !== null && html`<small>block ${whole(block)}</small>`}`,
+      html`<code>${payer}</code> ${transaction === null ? '—' : html`<code>${transaction}</code>`} ${block !== null && html`<small>block ${whole(block)}</small>`}`,
     'Given back': ({ refunded_usdc: back }) => (Number(back) === 0 ? '—' : back),
     Id: ({ id }) => html`<a href="/x402/payments/${id}"><code>${id}</code></a>`,
   })

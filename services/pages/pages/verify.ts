@@ -14,6 +14,7 @@ import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { acceptsHtmlFirst } from '../../http/accept.ts'
 import { bodyOf, operation } from '../../http/openapi.ts'
 import { signalOfLeaving } from '../../http/request-signal.ts'
+import { FOR_EVER } from '../../http/send-public.ts'
 import { PROOF_SCRIPT } from '../assets.ts'
 import { facts, percent, price, regimeText, seriesLink, signedPercent, time } from '../components.ts'
 import { type Content, type Html, html } from '../html.ts'
@@ -53,7 +54,7 @@ export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (a
     const isPage = format === undefined ? acceptsHtmlFirst(request) : format === 'html'
     // A verdict with its outcome never changes. A page links files that a release replaces.
     const isFinal = outcome !== null && !isPage
-    reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
+    reply.header('cache-control', isFinal ? FOR_EVER : 'no-store')
     reply.header('vary', 'accept')
     if (!isPage) return answer
     const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
