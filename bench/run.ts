@@ -17,7 +17,7 @@ answerHelp(`Runs the benchmarks one after the other, each on a quiet machine, wi
   --full       as much work as each benchmark takes by itself, without an end
   --json FILE  where the rows go, besides the table; .cache/bench.json unless given. Rows of a run before that are
                in it are compared: which rows meet their floor in one of both only
-  --page       writes the rows into docs/benchmarks.md, too`)
+  --page       writes the rows into docs/benchmarks.md, too; with every benchmark only`)
 
 const QUICK = {
   BENCH_WARM_UP: 'off',
@@ -67,6 +67,8 @@ const files = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((name) => file.startsWith(`${name}.`)))
 if (files.length === 0) throw new Error(`no benchmark is called ${wanted.join(', ')}`)
+if (has('--page') && wanted.length > 0)
+  throw new Error('--page writes the rows of every benchmark: give no names')
 
 /** How many processors were busy during a second. */
 async function busyProcessors(): Promise<number> {

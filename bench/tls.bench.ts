@@ -106,7 +106,7 @@ report(
   'deliveries/s',
   await measure([raw, dispatcher].map(watched), ROUNDS),
   raw.name,
-  { [dispatcher.name]: 0.6 },
+  { [dispatcher.name]: 0.3 },
 )
 for (const [name, shares] of receiving) {
   const share = quantile(
