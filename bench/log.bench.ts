@@ -38,7 +38,7 @@ const EVENTS = Number(process.env.BENCH_EVENTS ?? 1_000_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const STREAMS = 100
 const PER_APPEND = 200
-/** Of a replay as NDJSON over HTTP, a second. */
+/** Rows a second of a replay as NDJSON over HTTP. */
 const LEAST_ROWS = 25_000
 
 const scratch = await openScratch('log')
