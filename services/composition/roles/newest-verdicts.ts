@@ -3,25 +3,21 @@ import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/events/streams.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { Projector } from '../../log/projector/projector.ts'
+import type { ProjectionReader, Projector } from '../../log/projector/projector.ts'
 import type { MarketFeed, WatchList } from '../../market/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 
 const PAGE_ROWS = 500
 
-interface Rows<Row> {
-  range(of: {
-    prefix?: string
-    after?: string
-    limit: number
-  }): readonly { readonly key: string; readonly row: Row }[]
-}
-
 /** The rows of a read model whose keys begin so, in the order of their keys. */
-export function* allRows<Row>(reader: Rows<Row>, prefix = ''): Generator<Row, void, undefined> {
+export function* allRows<Row extends JsonObject>(
+  reader: Pick<ProjectionReader<Row>, 'range'>,
+  prefix = '',
+): Generator<Row, void, undefined> {
   for (let after = ''; ; ) {
     const page = reader.range({ prefix, limit: PAGE_ROWS, ...(after && { after }) })
     for (const { row } of page) yield row
