@@ -12,7 +12,7 @@ let folder: string
 let service: ServiceProcess
 beforeEach(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'second-')), "Ada's data")
-  service = await startServiceProcess({ TIMEFRAMES: '1h' }, { dataDirectory: folder })
+  service = await startServiceProcess({ TIMEFRAMES: '1h', FRESH: 'false' }, { dataDirectory: folder })
 })
 afterEach(async () => {
   await service.stop()
@@ -20,15 +20,17 @@ afterEach(async () => {
 })
 
 test('the commands of the start screen reach the service that printed them, and say which it is', async () => {
-  await expect.poll(() => service.output()).toContain('/readyz')
+  await expect.poll(() => service.output(), { timeout: 20_000 }).toContain('100 %')
   const commands = [...service.output().matchAll(/^ {2}npm run -s signal -- (.*?) {2}# /gm)]
-  expect(commands).toHaveLength(2)
+  expect(commands).toHaveLength(3)
   for (const [, words] of commands) {
     const { stdout, stderr } = await run('sh', ['-c', `"$0" "$1" ${words}`, process.execPath, SIGNAL])
     expect(stderr).toContain(`asking ${folder}/simulated\n`)
     const key = /sk_live_\w+/.exec(stdout)?.[0]
-    if (key === undefined) expect(JSON.parse(stdout)).toMatchObject({ coin: 'BTC' })
-    else {
+    if (key === undefined) {
+      const rows = stdout.trimEnd().split('\n')
+      for (const row of rows) expect(JSON.parse(row)).toMatchObject({ coin: 'BTC', call: expect.any(String) })
+    } else {
       const headers = { authorization: `Bearer ${key}` }
       expect((await fetch(`${service.url}/api/account`, { headers })).status).toBe(200)
     }

@@ -23,6 +23,7 @@ const SERVED = [
 const FIRST_COMMANDS = [
   [`ask get_trade_call '{"coin":"BTC"}'`, 'a call'],
   ['keys create --tier starter', 'an API key'],
+  ['replay --limit 5', 'what it recorded'],
 ] as const
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
