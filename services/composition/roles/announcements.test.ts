@@ -9,7 +9,6 @@ test('who starts the engine is told at which timeframes it never makes a call', 
     settings: readSettings([], {}),
     platform: [],
     runsOn: { 'Node.js': '24.15.0', SQLite: '3.51.3' },
-    demo: undefined,
     url: undefined,
   }
   const lines = bannerLines({ ...context, url: 'http://127.0.0.1:8402', monitoring: '2 series' })

@@ -63,8 +63,7 @@ export function bannerLines(context: {
 
 /** The first commands, with the flags that lead to this service, quoted for a shell. */
 function firstCommands({ DATA_DIR: folder, MARKET: market }: Settings): string[] {
-  const isPlain = /^[\w./-]+$/.test(folder)
-  const quoted = isPlain ? folder : `'${folder.replaceAll("'", `'\\''`)}'`
+  const quoted = /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", `'\\''`)}'`
   const folderFlag = folder === SETTINGS.DATA_DIR.schema.parse(undefined) ? '' : ` --data-dir ${quoted}`
   const marketFlag = market === SETTINGS.MARKET.schema.parse(undefined) ? '' : ` --market ${market}`
   const commands = FIRST_COMMANDS.map(([command]) => `${command}${folderFlag}${marketFlag}`)
