@@ -44,6 +44,7 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
+  '@grpc/grpc-js': ['services/log/eventstoredb/'],
   '@fastify/accepts': ['services/composition/server.ts'],
   '@fastify/formbody': ['services/http/', 'services/pages/'],
   '@fastify/swagger': ['services/http/openapi.ts'],

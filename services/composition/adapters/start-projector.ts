@@ -11,13 +11,7 @@ import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import type { Start } from '../shutdown.ts'
 import type { Platform } from './open-platform.ts'
 
-const ROWS_FILE = 'projections.db'
-const ALL_PROJECTIONS: readonly Projection[] = [
-  ...PROJECTIONS,
-  payments,
-  subscriptionsReadModel,
-  transparencyTree,
-]
+const ALL: readonly Projection[] = [...PROJECTIONS, payments, subscriptionsReadModel, transparencyTree]
 
 /**
  * The read models of a process, once every one can be asked, however far behind the log it is. Projectors keep them,
@@ -43,11 +37,11 @@ export async function openProjector(start: Start, platform: Platform): Promise<P
 export const startProjector = (
   { log }: Pick<Start, 'log'>,
   platform: Platform,
-  projections = ALL_PROJECTIONS,
+  projections = ALL,
 ): Projector =>
   startReadModels({
     store: platform.store,
-    tables: openRowTables(join(platform.directory, ROWS_FILE), platform.logId),
+    tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
     projections,
     sleep,
     onLost: (event) =>

@@ -1,11 +1,9 @@
-import { DAY_MS, HOUR_MS } from '../../../contracts/domain/timeframes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createAttemptLimiter } from '../../accounts/index.ts'
 import type { Cache } from '../../runtime/cache/cache.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { SubscriptionsOptions } from '../../webhooks/index.ts'
-
-const MINUTE_MS = 60_000
 
 /**
  * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account, and beyond the first of each

@@ -107,8 +107,6 @@ export function openS3Storage(options: S3Options): BackupStorage {
   }
 }
 
-type ErrorParts = NonNullable<ConstructorParameters<typeof ServiceError>[1]>
-
 const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
 
 /** The condition of a write is not met. */
@@ -118,7 +116,7 @@ const isUnmet = ({ status, body }: Answer): boolean =>
 /** Requests to one bucket, and what their answers say. */
 function openBucket({ bucket, environment, now, sleep }: S3Options) {
   const { send, endpoint } = signedRequests(environment, now)
-  const unreachable = (why: string, more: ErrorParts = {}): ServiceError =>
+  const unreachable = (why: string, more: ConstructorParameters<typeof ServiceError>[1] = {}) =>
     new ServiceError('backup_unreachable', {
       message: `s3://${bucket} at ${endpoint.host}: ${why}`,
       ...more,

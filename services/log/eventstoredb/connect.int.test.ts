@@ -1,6 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
+import {
+  TEST_CERTIFICATE,
+  TEST_CERTIFICATE_KEY,
+} from '../../webhooks/sending/testing/test-certificate.fixture.ts'
 import { anEvent } from '../event-store.contract.ts'
 import { createConnection } from './connect.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
@@ -50,6 +59,34 @@ test.each([
   ['tlsVerifyCert=false', 'tlsCaFile'],
 ])('%s is refused with what to do', (parameter, advice) => {
   expect(() => createConnection(`esdb://admin:x@host?${parameter}`)).toThrow(advice)
+})
+
+test('a node is reached over TLS by its address, which its certificate must name', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'node-ca-'))
+  const authority = join(folder, 'ca.crt')
+  writeFileSync(authority, TEST_CERTIFICATE)
+  let calls = 0
+  const node = createSecureServer({ cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY })
+  node.on('stream', (stream: ServerHttp2Stream) => {
+    calls += 1
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' },
+      { endStream: true },
+    )
+  })
+  await new Promise<void>((resolve) => node.listen(0, '0.0.0.0', resolve))
+  const { port } = node.address() as AddressInfo
+  const read = async (host: string): Promise<unknown> => {
+    const url = `esdb://admin:x@${host}:${port}?tls=true&tlsCaFile=${authority}`
+    const { client } = createConnection(url).current()
+    return Array.fromAsync(client.readAll({ maxCount: 1 })).catch((error: unknown) => String(error))
+  }
+  expect(await read('127.0.0.2')).toMatch(/127\.0\.0\.2/)
+  expect(calls).toBe(0)
+  await read('127.0.0.1')
+  expect(calls).toBeGreaterThan(0)
+  node.close()
+  rmSync(folder, { recursive: true })
 })
 
 test.each(['kurrentdb', 'kurrent', 'kdb'])(

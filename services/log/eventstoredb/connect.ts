@@ -1,11 +1,23 @@
 import { accessSync, constants } from 'node:fs'
+import { isIP } from 'node:net'
 import { EventStoreDBClient } from '@eventstore/db-client'
+import { credentials as grpcCredentials } from '@grpc/grpc-js'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 
-interface Credentials {
-  readonly username: string
-  readonly password: string
+/**
+ * Node.js 26 takes no address as the name of a TLS server, and gRPC passes one for a host without a name. Without that
+ * name Node.js compares the certificate with the address all the same.
+ */
+const secure = Object.getPrototypeOf(grpcCredentials.createSsl())
+const CONNECTOR = '_createSecureConnector'
+const createSecureConnector = secure[CONNECTOR]
+secure[CONNECTOR] = function (this: unknown, ...args: unknown[]) {
+  const connector = createSecureConnector.apply(this, args)
+  if (isIP(connector.connectionOptions.servername) !== 0) connector.connectionOptions.servername = ''
+  return connector
 }
+
+type Credentials = Readonly<Record<'username' | 'password', string>>
 
 export type Connection = ReturnType<typeof createConnection>
 

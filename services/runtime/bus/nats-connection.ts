@@ -1,4 +1,4 @@
-import { type ConnectionOptions, connect, Events, type NatsConnection } from 'nats'
+import { type ConnectionOptions, connect, Events, type NatsConnection, type TlsOptions } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { Clock } from '../async/clock.ts'
 import type { ReportFault } from './bus.ts'
@@ -106,10 +106,12 @@ function readUrl(url: string): ConnectionOptions & { readonly hosts: string } {
   const addresses = servers.map((server) => `${server?.hostname}:${server?.port || 4222}`)
   const user = decodeURIComponent(first.username)
   const password = decodeURIComponent(first.password)
+  // A certificate is compared with the name of the server, or with this where it has an address alone.
+  const tls: TlsOptions & { readonly host: string } = { host: first.hostname }
   return {
     servers: addresses,
     hosts: addresses.join(', '),
-    ...(first.protocol === 'tls:' ? { tls: {} } : {}),
+    ...(first.protocol === 'tls:' ? { tls } : {}),
     ...(password !== '' ? { user, pass: password } : user === '' ? {} : { token: user }),
   }
 }
