@@ -4,7 +4,7 @@ import { measure } from './measure.ts'
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
   productLines: 63_207,
-  testLines: 80_070,
+  testLines: 80_069,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

@@ -44,11 +44,10 @@ const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@eventstore/db-client': ['services/log/'],
-  '@grpc/grpc-js': ['services/log/eventstoredb/'],
   '@fastify/accepts': ['services/composition/server.ts'],
   '@fastify/formbody': ['services/http/', 'services/pages/'],
   '@fastify/swagger': ['services/http/openapi.ts'],
-  '@grpc/grpc-js': ['testing/eventstoredb-double/'],
+  '@grpc/grpc-js': ['services/log/eventstoredb/', 'testing/eventstoredb-double/'],
   // It referees in tests and benches; the product speaks the protocol itself.
   '@modelcontextprotocol': ['bench/'],
   ccxt: ['services/market/live/'],
