@@ -127,10 +127,13 @@ const replayCommand = defineCommand({
     }
     const bytes = await writeFileWhole(out, encode(counted()), signal)
     const goOn = seen.cursor === null ? '' : `; go on with --after ${seen.cursor}`
-    progress.end(
-      `${grouped(seen.count)} rows (${grouped(bytes)} bytes) from ${service.name} in ${out}${goOn}`,
-      { file: out, format, rows: seen.count, bytes, cursor: seen.cursor },
-    )
+    progress.end(`${grouped(seen.count)} rows (${grouped(bytes)} bytes) in ${out}${goOn}`, {
+      file: out,
+      format,
+      rows: seen.count,
+      bytes,
+      cursor: seen.cursor,
+    })
   },
 })
 

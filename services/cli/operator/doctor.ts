@@ -121,7 +121,7 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
   const { X402_RPC_URL, X402_PAY_TO, NATS_URL, REDIS_URL } = settings
   const directory = join(settings.DATA_DIR, settings.MARKET)
   const socketPath = await findOwnerSocket(directory)
-  const own = socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal)
+  const own = socketPath && openService({ socketPath, tries: 1, timeoutMs: CONNECT_MS }, signal)
   const again = flagsAgain(texts)
   const store = own
     ? part('store', 'docs/runbook.md has a section for each part.', async () =>
