@@ -106,11 +106,8 @@ const replayCommand = defineCommand({
     if (fault !== undefined) throw wrong(`--${fault}`)
     const format = chooseFormat(flags.format, out)
     const service = await findService(input)
-    const query = Object.fromEntries(
-      (Object.keys(QUERY_FLAGS) as (keyof typeof QUERY_FLAGS)[]).flatMap((name) =>
-        texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]],
-      ),
-    )
+    const asked = Object.entries<string>(texts).filter(([name]) => name in QUERY_FLAGS)
+    const query = Object.fromEntries(asked.map(([name, text]) => [name.replaceAll('-', '_'), text]))
     // The client of customers knows the fields that it documents; a row has them all.
     const rows = service.verdicts(query, flags.limit) as AsyncIterable<unknown> as AsyncIterable<VerdictRow>
     const { encode } = FORMATS[format]
