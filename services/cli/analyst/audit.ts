@@ -113,7 +113,10 @@ const auditCommand = defineCommand({
     let done = 'reading the track record'
     const onRetry = (why: string, waitMs: number): void =>
       progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`)
-    const source = serviceSource(openService({ url: operands[0] ?? '', tries: TRIES, onRetry }, signal))
+    const [url = ''] = operands
+    // An address at which nobody answers is not waited for as long as a service that has gone away.
+    await serviceSource(openService({ url }, signal)).get('log/checkpoint')
+    const source = serviceSource(openService({ url, tries: TRIES, onRetry }, signal))
     const untilSigned = (): Promise<void> => {
       stderr.write('waiting 10 s for a checkpoint of what the track record counts\n')
       return sleep(SIGNED_WITHIN_MS, signal)

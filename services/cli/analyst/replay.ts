@@ -21,15 +21,9 @@ const { exchange, coin, timeframe, call, from, to, after } = replayFilterParamet
 
 /** Flags that choose verdicts. */
 export const FILTER_FLAGS = {
-  exchange: {
-    ...flag(exchange, 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL'),
-    alias: 'exchanges',
-  },
-  coin: { ...flag(coin, 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH'), alias: 'coins' },
-  timeframe: {
-    ...flag(timeframe, 'Timeframes, separated by commas. Default: all.', '1h,4h'),
-    alias: 'timeframes',
-  },
+  exchange: flag(exchange, 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL', 'exchanges'),
+  coin: flag(coin, 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH', 'coins'),
+  timeframe: flag(timeframe, 'Timeframes, separated by commas. Default: all.', '1h,4h', 'timeframes'),
   call: flag(call, 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.', 'BUY,SELL'),
   from: flag(
     from,
