@@ -169,7 +169,7 @@ async function auditOverHttp(): Promise<{ megabytes: number; cpuSeconds: number 
       pathname === '/api/bars'
         ? JSON.stringify({ ...Object.fromEntries(query), ...about, bars: await barsOf(undefined, from, to) })
         : await source.get(pathname.slice(1))
-    response.writeHead(body === undefined ? 404 : 200).end(body)
+    response.writeHead(body === undefined ? 404 : 200).end(body ?? '{"code":"not_found","message":"x"}')
   }
   const server = createServer((request, response) => void answer(request, response))
   await once(server.listen(0, '127.0.0.1'), 'listening')
