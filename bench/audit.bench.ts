@@ -17,7 +17,7 @@ import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../c
 import type { NewEvent } from '../contracts/infra/event.ts'
 import { START as LOG_START } from '../contracts/infra/position.ts'
 import { findDays, type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
-import { auditTools } from '../services/cli/analyst/audit-tools.ts'
+import { auditTools } from '../services/cli/analyst/audit.ts'
 import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { audit, type LogSource, parseVkey } from '../services/proof/index.ts'
 import { NOW, nextId, openMadeUpLog } from '../services/proof/testing/made-up-log.fixture.ts'
@@ -146,7 +146,7 @@ const report = await audit({
   source,
   keys,
   seen: undefined,
-  tools: auditTools(source, barsOf),
+  tools: { ...auditTools(source), barsOf },
 })
 const auditMs = cpuMs() - begun
 print(
@@ -169,7 +169,7 @@ async function auditOverHttp(): Promise<{ megabytes: number; cpuSeconds: number 
       pathname === '/api/bars'
         ? JSON.stringify({ ...Object.fromEntries(query), ...about, bars: await barsOf(undefined, from, to) })
         : await source.get(pathname.slice(1))
-    response.writeHead(body === undefined ? 404 : 200).end(body)
+    response.writeHead(body === undefined ? 404 : 200).end(body ?? '{"code":"not_found","message":"x"}')
   }
   const server = createServer((request, response) => void answer(request, response))
   await once(server.listen(0, '127.0.0.1'), 'listening')

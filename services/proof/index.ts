@@ -3,7 +3,7 @@ export { type AuditReport, type AuditState, type AuditTools, audit } from './aud
 export { FRAUDS, type Fraud } from './audit/finding.ts'
 export type { LogSource } from './audit/read-log.ts'
 export { createLogViews } from './log-views.ts'
-export { parseVkey, type Verifier } from './note.ts'
+export { faultyError, parseVkey, type Verifier } from './note.ts'
 export { checkProof, MOST_PROOF_BYTES } from './proof-file.ts'
 export { loadLogKeys, NewestCheckpoint } from './signing/keys.ts'
 export { createCheckpointSigner } from './signing/signer.ts'

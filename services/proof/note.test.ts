@@ -21,7 +21,7 @@ test('a checkpoint is signed by each key and opened with their verifier keys alo
   const known = [ed, second].flatMap(({ vkey }) => parseVkey(vkey) ?? [])
   const opened = openCheckpoint(note, known)
   expect(opened.checkpoint).toEqual(checkpoint)
-  expect(opened.signatures.map(({ vkey }) => vkey)).toEqual([ed.vkey, second.vkey])
+  expect(opened.signatures).toEqual([ed, second].map(({ vkey }) => vkey.replace(/\+[^+]+$/, '')))
   expect(note.startsWith(checkpointText(checkpoint))).toBe(true)
 })
 

@@ -79,7 +79,7 @@ export function signCheckpoint(checkpoint: Checkpoint, keys: readonly Signer[]):
 }
 
 /**
- * Reads a checkpoint and answers which of the known keys signed it; signatures of other keys are ignored.
+ * Reads a checkpoint and answers which of the known keys signed it, by name and id; signatures of other keys are ignored.
  *
  * @throws ServiceError `proof_invalid` for text that is no note, a wrong signature of a known key, and a note that no known
  *   key has signed
@@ -93,7 +93,7 @@ export function openCheckpoint(note: string, known: readonly Verifier[]) {
   const lines = note.slice(end + 2, -1).split('\n')
   if (lines.length > MOST_SIGNATURES)
     throw faultyError(`it has ${lines.length} signatures; ${MOST_SIGNATURES} are read`)
-  const signatures = lines.flatMap((line): Verifier[] => {
+  const signatures = lines.flatMap((line): string[] => {
     const [, name, base64 = ''] = SIGNATURE.exec(line) ?? []
     const bytes = Buffer.from(base64, 'base64')
     if (name === undefined || bytes.length <= ID_BYTES) throw faultyError('a line of it is no signature')
@@ -102,7 +102,7 @@ export function openCheckpoint(note: string, known: readonly Verifier[]) {
     if (verifier === undefined) return []
     if (!verifier.verify(Buffer.from(text), bytes.subarray(ID_BYTES)))
       throw faultyError(`the signature of ${name} (${id.toString('hex')}) does not fit it`)
-    return [verifier]
+    return [`${name}+${id.toString('hex')}`]
   })
   if (signatures.length === 0) throw faultyError('none of the known keys has signed it')
   return { checkpoint, signatures }

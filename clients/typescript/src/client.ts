@@ -65,6 +65,8 @@ export interface SignalClient extends ToolMethods, RouteMethods {
   proof(verdictId: string, options?: CallOptions): Promise<string>
   /** An answer of the service as JSON; `/openapi.json` names the paths. */
   get(path: string, query?: Query, options?: CallOptions): Promise<unknown>
+  /** An answer as bytes, for example a tile of the transparency log. */
+  bytes(path: string, options?: CallOptions): Promise<Uint8Array>
   /** The pages of a list, for example of `/api/track-record`, to its last one. */
   pages(path: string, query?: Query, options?: CallOptions): AsyncGenerator<unknown, void, void>
   /** Sends a change, which is sent again only where a limit refused it. */
@@ -103,10 +105,12 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
   return {
     ...(Object.fromEntries([...tools, ...routes]) as ToolMethods & RouteMethods),
     call: (name, request, { signal } = {}) => calls.call(name, request, signal) as never,
-    proof: async (id, { signal } = {}) => transport.text(`/log/proof/${segmentOf(id)}`, signal),
+    proof: async (id, { signal } = {}) =>
+      new TextDecoder().decode(await transport.bytes(`/log/proof/${segmentOf(id)}`, signal)),
     payment: async (id, { signal } = {}) =>
       (await transport.get(`/x402/payments/${segmentOf(id)}`, {}, signal)) as Payment,
     get: (path, query = {}, { signal } = {}) => transport.get(path, query, signal),
+    bytes: (path, { signal } = {}) => transport.bytes(path, signal),
     pages: (path, query = {}, { signal } = {}) => transport.pages(path, query, signal),
     post: (path, body, { signal } = {}) => transport.change('POST', path, body, signal),
     delete: async (path, { signal } = {}) => void (await transport.change('DELETE', path, undefined, signal)),

@@ -1,4 +1,5 @@
-import { textOf } from './read-text.ts'
+import type { Bytes } from './bytes.ts'
+import { bytesOf } from './read-text.ts'
 import { SignalRefusal } from './refusal.ts'
 
 export interface TransportOptions {
@@ -47,7 +48,7 @@ export class Passing extends Error {
   }
 }
 
-/** Refusals after which the same request may be answered. */
+/** Refusals after which the same request may be answered, beside other answers of 503. */
 const PASSING = new Set([
   'engine_unavailable',
   'series_loading',
@@ -165,11 +166,11 @@ export class Transport {
     return this.persist(async () => bodyOf(await this.send(address, {}, signal)), signal)
   }
 
-  /** An answer that is no JSON, as text. @throws SignalRefusal */
-  async text(path: string, signal: AbortSignal | undefined): Promise<string> {
+  /** The bytes of an answer that is no JSON. @throws SignalRefusal */
+  async bytes(path: string, signal: AbortSignal | undefined): Promise<Bytes> {
     return this.persist(async () => {
       const response = await this.send(path, {}, signal)
-      return response.ok ? wholeText(response) : refuse(await jsonOf(response), response)
+      return response.ok ? wholeOf(response) : refuse(await jsonOf(response), response)
     }, signal)
   }
 
@@ -233,14 +234,14 @@ async function bodyOf(response: Response): Promise<unknown> {
   return response.ok ? body : refuse(body, response)
 }
 
-const wholeText = (response: Response): Promise<string> =>
-  textOf(response).catch((error: unknown) => {
+const wholeOf = (response: Response): Promise<Bytes> =>
+  bytesOf(response).catch((error: unknown) => {
     if (error instanceof SignalRefusal) throw error
     throw new Passing(`the answer was cut off: ${reasonOf(error)}`, { cause: error })
   })
 
 export async function jsonOf(response: Response): Promise<Record<string, unknown>> {
-  const text = await wholeText(response)
+  const text = new TextDecoder().decode(await wholeOf(response))
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch (error) {
@@ -258,7 +259,7 @@ export function refuse(refused: Refused, response: Response): never {
   const isPassing =
     PASSING.has(String(code)) ||
     response.status === 429 ||
-    response.status === 503 ||
+    (response.status === 503 && code !== 'market_data_missing') ||
     (response.status >= 500 && code === 'refused')
   if (!isPassing) return fail(refused, response)
   const waitMs = seconds === undefined ? waitOf(response) : seconds * 1_000

@@ -19,14 +19,15 @@ import { serverOptions } from '../../http/testing/server-options.fixture.ts'
 import { audit, type LogSource } from '../../proof/index.ts'
 import { signCheckpoint } from '../../proof/note.ts'
 import { loadLogKeys, signersOf } from '../../proof/signing/keys.ts'
-import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { type MadeUpLog, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
-import { auditTools, serviceSource } from './audit-tools.ts'
+import { openService } from '../kit/service.ts'
+import { auditTools, serviceSource } from './audit.ts'
 
 const TILE = 256
 let directory: string
-/** A clock that moves only where somebody waits. */
-let time = NOW
+/** The clock of the limits moves only where the client waits. */
+let time = 0
 let waits: string[] = []
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'audit-http-'))
@@ -34,13 +35,13 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-const clock = {
-  now: () => time,
-  sleep: async (milliseconds: number) => void (time += milliseconds),
-  signal: new AbortController().signal,
+const sourceAt = (url: string): LogSource => {
+  const onRetry = (why: string, waitMs: number) => {
+    waits.push(`${waitMs} ms: ${why}`)
+    time += waitMs
+  }
+  return serviceSource(openService({ url, onRetry }, new AbortController().signal))
 }
-const sourceAt = (url: string): LogSource =>
-  serviceSource(url, { ...clock, onWait: (waitMs, why) => void waits.push(`${waitMs} ms: ${why}`) })
 
 const auditOf = (log: MadeUpLog, source: LogSource) =>
   audit({ source, keys: log.keys(), seen: undefined, tools: auditTools(source) })
@@ -62,20 +63,20 @@ async function grow(log: MadeUpLog, entries: number): Promise<void> {
 const serve = (log: MadeUpLog): Promise<FastifyInstance> => {
   return createServer(
     serverOptions({
-      rateLimits: rateLimitsOn(clock.now),
+      rateLimits: rateLimitsOn(() => time),
       trackRecord: () => ({ asOf: '1', rows: [], next: undefined }),
       transparencyLog: log.views,
     }),
   )
 }
 
-describe('a log of 300 tiles behind the limits of a service', () => {
+describe('a log of 150 tiles behind the limits of a service', () => {
   let log: MadeUpLog
   let app: FastifyInstance
   let url: string
   beforeAll(async () => {
     log = await openMadeUpLog()
-    await grow(log, 300 * TILE)
+    await grow(log, 150 * TILE)
     app = await serve(log)
     url = await app.listen({ host: '127.0.0.1', port: 0 })
   })
@@ -86,11 +87,9 @@ describe('a log of 300 tiles behind the limits of a service', () => {
 
   test('is audited to its end, at the pace that the service asks for', async () => {
     const report = await auditOf(log, sourceAt(url))
-    expect([report.findings, report.size > 300 * TILE]).toEqual([[], true])
-    expect(waits.length).toBeGreaterThan(4)
-    expect(new Set(waits.map((wait) => wait.replace(/\/\S+,/, '…,')))).toEqual(
-      new Set(['1000 ms: it answers 429 to …, Retry-After: 1']),
-    )
+    expect([report.findings, report.size > 150 * TILE]).toEqual([[], true])
+    expect(waits.length).toBeGreaterThan(1)
+    expect(new Set(waits.map((wait) => wait.slice(0, 21)))).toEqual(new Set(['1000 ms: rate_limited']))
   })
 })
 
@@ -165,15 +164,9 @@ describe('a log that means harm', () => {
 
   test('is not followed in a circle, nor for ever', async () => {
     let pages = 0
-    let isRound = true
-    liesAt('/api/track-record', (response) => {
-      pages += 1
-      response.end(record(isRound ? `${pages % 3}` : `${pages}`))
-    })
-    await expect(hostileAudit()).rejects.toThrow('names a page twice')
-    expect(pages).toBeLessThan(6)
-    isRound = false
+    liesAt('/api/track-record', (response) => void response.end(record(`${(pages += 1) % 3}`)))
     await expect(hostileAudit()).rejects.toThrow('has more than 100 pages')
+    expect(pages).toBe(100)
   })
 
   test.each([
@@ -195,7 +188,7 @@ describe('a log that means harm', () => {
     ],
   ])('sends %s', async (_name, answer) => {
     liesAt('/log/contents/', answer)
-    await expect(hostileAudit()).rejects.toThrow(/longer than 67108864 bytes/)
+    await expect(hostileAudit()).rejects.toThrow(/more than 16777216 bytes/)
   })
 
   test.each(['file:///etc/passwd', 'http://169.254.169.254/latest', '/log/checkpoint'])(
@@ -207,9 +200,9 @@ describe('a log that means harm', () => {
   )
 
   test.each([
-    ['for ever', '1', 11],
+    ['for ever', '0', 3],
     ['until the next century', '3000000000', 1],
-    ['at a time that is none', 'soon', 11],
+    ['at a time that is none', 'soon', 3],
   ])('asks us to wait %s', async (_name, retryAfter, asked) => {
     let count = 0
     liesAt('/log/tile', (response) => {
@@ -218,8 +211,7 @@ describe('a log that means harm', () => {
     })
     await expect(hostileAudit()).rejects.toMatchObject({
       code: 'server_unreachable',
-      message: expect.stringContaining('it answers 429 to /log/tile/entries/000') as string,
-      nextStep: 'Run the same command again later.',
+      message: expect.stringContaining('HTTP 429') as string,
     })
     expect(count).toBe(asked)
   })
@@ -245,7 +237,7 @@ describe('a log that means harm', () => {
     expect((await hostileAudit()).findings).toEqual([])
     liesAt('/log/tile', (response) => void response.destroy())
     await expect(hostileAudit()).rejects.toMatchObject({ code: 'server_unreachable' })
-    await expect(auditOf(log, sourceAt('http://127.0.0.1:1'))).rejects.toThrow(/cannot be audited/)
+    await expect(auditOf(log, sourceAt('http://127.0.0.1:1'))).rejects.toThrow(/no answer from/)
   })
 
   test.each([

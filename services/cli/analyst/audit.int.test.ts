@@ -15,9 +15,10 @@ import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
 import { modelStream } from '../../../contracts/events/streams.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
-import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import { rowsInMemory, type TrackRecord, trackRecord } from '../../../projections/index.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { trackRecordRow } from '../../analyst/index.ts'
 import { type AuditState, audit, type LogSource } from '../../proof/index.ts'
 import { signCheckpoint, signerOf } from '../../proof/note.ts'
 import { type MadeUpLog, NOW, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
@@ -41,7 +42,7 @@ import {
   verdictAt,
   winner,
 } from '../testing/recorded-market.fixture.ts'
-import { auditTools } from './audit-tools.ts'
+import { auditTools } from './audit.ts'
 
 const BTC: Series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' }
 const ETH: Series = { ...BTC, coin: 'ETH' }
@@ -94,10 +95,12 @@ function serviceOf(log: MadeUpLog): LogSource {
       if (path.startsWith('api/bars')) return barsAnswer(path)
       const grouping = /^api\/track-record\?group_by=(series|timeframe)$/.exec(path)?.[1]
       if (grouping !== 'series' && grouping !== 'timeframe') return undefined
-      const rows = rowsInMemory<JsonObject>()
+      const rows = rowsInMemory<TrackRecord>()
       for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
-        trackRecord.fold(rows as never, decodeEvent(event))
-      const found = auditTools({ get: async () => undefined }).reported(rows.entries, grouping)
+        trackRecord.fold(rows, decodeEvent(event))
+      const found = [...rows.entries].flatMap(([key, row]) =>
+        key.startsWith(grouping) ? [trackRecordRow(row)] : [],
+      )
       return Buffer.from(JSON.stringify({ rows: found, next: null }))
     },
   }
@@ -612,7 +615,10 @@ const withoutRecord = (log: MadeUpLog): LogSource =>
 async function served(source: LogSource): Promise<string> {
   const server = createServer((request, response) => {
     void source.get((request.url ?? '').slice(1)).then(
-      (bytes) => (bytes === undefined ? response.writeHead(404).end() : response.end(bytes)),
+      (bytes) =>
+        bytes === undefined
+          ? response.writeHead(404).end('{"code":"not_found","message":"x"}')
+          : response.end(bytes),
       () => response.writeHead(500).end(),
     )
   }).listen(0, '127.0.0.1')

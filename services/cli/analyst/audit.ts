@@ -1,13 +1,23 @@
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import { barsAnswerSchema } from '../../../contracts/answers/bars.ts'
+import { trackRecordAnswerSchema } from '../../../contracts/answers/track-record.ts'
+import type { Candle } from '../../../contracts/domain/candle.ts'
 import { countText, grouped } from '../../../contracts/domain/statistics.ts'
-import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
+import { ERRORS, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
+import type { JsonObject } from '../../../contracts/infra/json.ts'
+import { trackRecordRow } from '../../analyst/index.ts'
+import { createRace } from '../../engine/index.ts'
 import {
   type AuditReport,
   type AuditState,
+  type AuditTools,
   audit,
   FRAUDS,
   type Fraud,
+  faultyError,
+  type LogSource,
   MOST_PROOF_BYTES,
   parseVkey,
   readBoundedFile,
@@ -15,42 +25,53 @@ import {
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
+import { barPages } from '../kit/bar-pages.ts'
 import { type Command, defineCommand, flag, switchFlag } from '../kit/command.ts'
 import { createProgressLine } from '../kit/output.ts'
-import { auditTools, serviceSource } from './audit-tools.ts'
+import { openService, type Service } from '../kit/service.ts'
 
 /** Verifier keys as an operator publishes them. */
-export const VKEY_FLAG = {
-  schema: z
+export const VKEY_FLAG = flag(
+  z
     .string()
-    .transform((text) => text.split(/[\s,]+/).filter((part) => part !== ''))
-    .refine(
-      (parts) => parts.length > 0 && parts.every((part) => parseVkey(part) !== undefined),
-      'must be a verifier key, or several with commas between them',
-    )
+    .transform((text) => {
+      const keys = text.split(/[\s,]+/).filter((part) => part !== '')
+      const read = keys.map((key) => parseVkey(key))
+      return read.every((key) => key !== undefined) ? read : []
+    })
+    .refine((keys) => keys.length > 0, 'must be a verifier key, or several with commas between them')
     .optional(),
-  help: 'The verifier key of the log, from its operator and not from the log itself. Several with commas between them.',
-  example: 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
-} as const
+  'The verifier key of the log, from its operator and not from the log itself. Several with commas between them.',
+  'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+)
 
 /** @throws ServiceError `config_invalid` if there is none */
-export function requireKeys(vkeys: readonly string[] | undefined): Verifier[] {
-  const keys = (vkeys ?? []).flatMap((vkey) => parseVkey(vkey) ?? [])
-  if (keys.length > 0) return keys
+export function requireKeys(keys: readonly Verifier[] | undefined): readonly Verifier[] {
+  if (keys !== undefined) return keys
   throw new ServiceError('config_invalid', {
     message:
       '--vkey is missing: without a key of the log, anything could be signed. The operator publishes it; /log/vkeys is only its own word.',
   })
 }
 
-/** @throws ServiceError `config_invalid` for a file that cannot be read */
-export function readNote(file: string): string {
+/** @throws ServiceError `config_invalid` for a file that cannot be read, or holds something else */
+export function readNote<Content = string>(
+  file: string,
+  contentOf: (text: string) => Content = (text) => text as Content,
+): Content {
   try {
-    return readBoundedFile(file, MOST_PROOF_BYTES).toString()
+    return contentOf(readBoundedFile(file, MOST_PROOF_BYTES).toString())
   } catch (cause) {
-    throw new ServiceError('config_invalid', { message: `${file} cannot be read: ${reasonOf(cause)}`, cause })
+    const message = `${file} cannot be read: ${reasonOf(cause)}. Restore it, or name another file`
+    throw new ServiceError('config_invalid', { message, cause })
   }
 }
+
+/** Half a minute of waits: a service that starts again does not end an audit of hours. */
+const TRIES = 7
+/** The newest checkpoint lags the log by ten seconds at most. */
+const SIGNED_WITHIN_MS = 10_000
+const stateSchema = z.strictObject({ checkpoint: z.string(), seenAt: z.int().nonnegative() })
 
 const auditCommand = defineCommand({
   name: 'audit',
@@ -84,85 +105,114 @@ const auditCommand = defineCommand({
     const keys = requireKeys(flags.vkey)
     const earlier = flags.checkpoint && readNote(flags.checkpoint)
     const seenAt = now()
-    // Each log that is audited from one folder has its own state: the key names it.
+    // Each log that is audited from one folder has its own state: the key names it. An auditor without it is easily fooled.
     const stateFile = flags.state ?? `signal-audit-${keys[0]?.name.replaceAll(/[^\w.-]+/g, '_')}.json`
-    const seen = readState(stateFile)
+    const readState = (text: string): AuditState => stateSchema.parse(JSON.parse(text))
+    const seen = existsSync(stateFile) ? readNote(stateFile, readState) : undefined
     const progress = createProgressLine(input)
     let done = 'reading the track record'
-    const source = serviceSource(operands[0] ?? '', {
-      now,
-      sleep,
-      signal,
-      onWait: (waitMs, why) => progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`),
-    })
-    const report = await audit({
-      source,
-      keys,
-      earlier,
-      seen,
-      tools: {
-        ...auditTools(source),
-        async untilSigned() {
-          stderr.write('waiting 10 s for a checkpoint of what the track record counts\n')
-          await sleep(SIGNED_WITHIN_MS, signal)
-        },
-      },
-      onProgress(what, read, all) {
-        done = `${what}: ${grouped(read)} of ${grouped(all)} read`
-        progress.show(done)
-      },
-    })
+    const onRetry = (why: string, waitMs: number): void =>
+      progress.show(`${done}; waiting ${waitMs / 1_000} s: ${why}`)
+    const [url = ''] = operands
+    // An address at which nobody answers is not waited for as long as a service that has gone away.
+    await serviceSource(openService({ url }, signal)).get('log/checkpoint')
+    const source = serviceSource(openService({ url, tries: TRIES, onRetry }, signal))
+    const untilSigned = (): Promise<void> => {
+      stderr.write('waiting 10 s for a checkpoint of what the track record counts\n')
+      return sleep(SIGNED_WITHIN_MS, signal)
+    }
+    const onProgress = (what: string, read: number, all: number): void => {
+      done = `${what}: ${grouped(read)} of ${grouped(all)} read`
+      progress.show(done)
+    }
+    const tools = auditTools(source, untilSigned)
+    const report = await audit({ source, keys, earlier, seen, tools, onProgress })
     progress.end(`audited ${grouped(report.size)} entries`)
-    const json = { ...report, signatures: signersOf(report) }
-    stdout.write(flags.json ? `${JSON.stringify(json)}\n` : linesOf(report))
+    stdout.write(flags.json ? `${JSON.stringify(report)}\n` : linesOf(report))
     // After a finding the evidence stays.
     if (report.findings.length > 0) return ERRORS.audit_failed.exitCode
-    const state: AuditState = { checkpoint: report.checkpoint, seenAt }
-    return writeWholeFile(stateFile, JSON.stringify(state))
+    return writeWholeFile(stateFile, JSON.stringify({ checkpoint: report.checkpoint, seenAt }))
   },
 })
 
 export const commands: readonly Command[] = [auditCommand]
 
-const stateSchema = z.strictObject({ checkpoint: z.string(), seenAt: z.int().nonnegative() })
+/** A log as a service serves it; bars that it does not have are not there. */
+export const serviceSource = (service: Pick<Service, 'bytes'>): LogSource => ({
+  get: (path) =>
+    service.bytes(`/${path}`).catch((error: unknown) => {
+      if (isServiceError(error, 'not_found') || isServiceError(error, 'market_data_missing')) return undefined
+      throw error
+    }),
+})
 
-/** @throws ServiceError `config_invalid` for a file that holds no state: without its state an auditor is easily fooled */
-function readState(file: string): AuditState | undefined {
-  if (!existsSync(file)) return undefined
-  try {
-    return stateSchema.parse(JSON.parse(readNote(file)))
-  } catch (error) {
-    throw new ServiceError('config_invalid', {
-      message: `the state of former audits ${file} cannot be read: ${reasonOf(error)}. Restore it, or name another file with --state`,
-      cause: error,
-    })
+/** Pages of a track record at most: twenty thousand rows, one for each model and series. */
+const MOST_PAGES = 100
+const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
+
+/** Functions of other domains for an audit: the bars and the track record are those of a source. */
+export function auditTools(
+  source: LogSource,
+  untilSigned = async (): Promise<void> => undefined,
+): AuditTools {
+  /** Undefined for what is not there. @throws ServiceError `proof_invalid` for another answer than the one of this service */
+  async function answerAt<Schema extends z.ZodType>(path: string, query: object, schema: Schema) {
+    const bytes = await source.get(`${path}?${new URLSearchParams({ ...query }).toString()}`)
+    try {
+      return bytes && schema.parse(JSON.parse(bytes.toString()))
+    } catch (error) {
+      throw faultyError(`/${path} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`)
+    }
+  }
+  return {
+    untilSigned,
+    reported: trackRecordRow,
+    async barsOf(series, from, to) {
+      const bars: Candle[] = []
+      const ask = (query: object) => answerAt('api/bars', query, barsAnswerSchema)
+      for await (const page of barPages(series, { from, to }, ask)) {
+        if (page === undefined) return undefined
+        bars.push(...page.bars)
+      }
+      return bars
+    },
+    raceOf({ timeframe, barClose, validUntil, barrier }, bars) {
+      const barMs = timeframeMs(timeframe)
+      const race = createRace({ barClose, barMs, windowBars: (validUntil - barClose) / barMs, barrier })
+      const last = bars.map((bar) => race.take(bar)).at(-1)
+      return { ...(last ?? race.end()) }
+    },
+    async published(grouping) {
+      const rows: JsonObject[] = []
+      let query: object = { group_by: grouping }
+      for (let pages = 0; pages < MOST_PAGES; pages++) {
+        const page = await answerAt('api/track-record', query, publishedSchema)
+        if (page === undefined) return undefined
+        rows.push(...page.rows)
+        if (page.next === null) return rows
+        query = { group_by: grouping, after: page.next }
+      }
+      throw faultyError(`the track record has no end: it has more than ${MOST_PAGES} pages`)
+    },
   }
 }
 
-/** The newest checkpoint lags the log by ten seconds at most. */
-const SIGNED_WITHIN_MS = 10_000
-
-const signersOf = ({ signatures }: AuditReport): string[] =>
-  signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
-
 function linesOf(report: AuditReport): string {
-  const { origin, size, root, summary, recomputed, lacking, findings, counts, unchecked } = report
+  const { origin, size, root, signatures, summary, recomputed, lacking, findings, counts, unchecked } = report
   const { verdicts, outcomes, hidden, models, late, missing } = summary
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
-    `signed    by ${signersOf(report).join(', ')}`,
+    `signed    by ${signatures.join(', ')}`,
     `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
+    `counted   ${late} verdicts are marked late, ${missing} bars have no verdict, ${lacking} outcomes lack bars that are there now`,
     ...unchecked.map((what) => `unchecked ${what}`),
-    ...(late === 0 ? [] : [`late      ${late} verdicts are marked late, and count apart`]),
-    ...(missing === 0 ? [] : [`missing   ${missing} bars without a verdict`]),
-    ...(lacking === 0 ? [] : [`lacking   ${lacking} outcomes lack bars that are there now`]),
-    ...findings.map(
-      ({ fraud, index, message }) => `${fraud}  ${index === null ? '' : `entry ${index}: `}${message}`,
+    ...findings.map(({ fraud, index, message }) =>
+      index === null ? `${fraud}  ${message}` : `${fraud}  entry ${index}: ${message}`,
     ),
     ...Object.entries(counts).map(
       ([fraud, count]) => `found     ${count} × ${fraud}: ${FRAUDS[fraud as Fraud]}`,
     ),
-    ...(findings.length === 0 ? ['found     nothing: the log holds together'] : []),
   ]
+  if (findings.length === 0) lines.push('found     nothing: the log holds together')
   return `${lines.join('\n')}\n`
 }

@@ -4,21 +4,14 @@ import type { BarBatch } from '../../../contracts/domain/feed.ts'
 import { isoDay } from '../../../contracts/domain/iso-time.ts'
 import type { Outcome } from '../../../contracts/domain/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/domain/series.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
-import { type Verdict, WINDOW_BARS } from '../../../contracts/domain/verdict.ts'
+import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import type { Verdict } from '../../../contracts/domain/verdict.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { rowsInMemory, scoreOutcome, TIMEFRAME_PREFIX, type TrackRecord } from '../../../projections/index.ts'
 import { FORMATS, instantSchema, trackRecordRow } from '../../analyst/index.ts'
 import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
-import {
-  createRace,
-  loadModel,
-  type Race,
-  type RaceResult,
-  SeriesEngine,
-  type VerdictModel,
-} from '../../engine/index.ts'
+import { loadModel, SeriesEngine, startRace, type VerdictModel } from '../../engine/index.ts'
 import type { RecordedFeed } from '../../market/index.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import {
@@ -75,7 +68,7 @@ const backtestCommand = defineCommand({
     const progress = createProgressLine(input)
     const records = rowsInMemory<TrackRecord>()
     const seen = { scored: 0, count: 0, from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
-    const judged = runBacktest({ model, series, batches: feed.batches({ series, signal }) })
+    const judged = runBacktest(model, series, feed.batches({ series, signal }))
     const at = new Date(now()).toISOString()
     async function* rows(): AsyncGenerator<VerdictRow, void, void> {
       for await (const { verdict, outcome } of judged) {
@@ -99,10 +92,21 @@ const backtestCommand = defineCommand({
         message: `no verdict came of ${series.length} series: each needs 500 closed bars before its first. Choose a shorter timeframe, an earlier --from or more data`,
       })
     assert(seen.scored <= seen.count, 'no more verdicts are scored than come about', seen.scored)
-    const count = grouped(seen.count)
-    progress.end(`${count} verdicts of ${series.length} series${out === undefined ? '' : ` in ${out}`}`)
-    const run = { ...seen, modelVersion: model.version, series: series.length, rows: recordsOf(records) }
-    stdout.write(flags.json ? jsonOf(run) : linesOf(run))
+    progress.end(
+      `${grouped(seen.count)} verdicts of ${series.length} series${out === undefined ? '' : ` in ${out}`}`,
+    )
+    const report = {
+      model_version: model.version,
+      from: new Date(seen.from).toISOString(),
+      to: new Date(seen.to).toISOString(),
+      series: series.length,
+      verdicts: seen.count,
+      open: seen.count - seen.scored,
+      // Scores over such a period say little about bars that the model has not seen.
+      fitted: seen.from < FITTED_UNTIL ? 'in_sample' : 'out_of_sample',
+      rows: recordsOf(records),
+    } as const
+    stdout.write(flags.json ? `${JSON.stringify(report)}\n` : linesOf(report))
   },
 })
 
@@ -132,69 +136,53 @@ const idOf = createFactIds(Buffer.from('signal-service backtest'))
  * its outcome by the rule that defines confidence, as in a replay. Those whose window ends after the last bar come last,
  * without an outcome.
  */
-async function* runBacktest({
-  model,
-  batches,
-  series: all,
-}: {
-  readonly model: VerdictModel
-  readonly series: readonly Series[]
-  readonly batches: AsyncIterable<BarBatch>
-}): AsyncGenerator<{ readonly verdict: Verdict; readonly outcome: Outcome | null }, void, void> {
+async function* runBacktest(
+  model: VerdictModel,
+  all: readonly Series[],
+  batches: AsyncIterable<BarBatch>,
+): AsyncGenerator<{ readonly verdict: Verdict; readonly outcome: Outcome | null }, void, void> {
   const engine = new SeriesEngine({ model })
-  const followed = new Map(
-    all.map((series) => {
-      const running = new Map<Verdict, Race>()
-      return [
-        seriesName(series),
-        { opened: engine.open(series), running, previous: null as Verdict['previous'] },
-      ]
-    }),
-  )
+  const followed = all.map((series) => {
+    const races = new Map<Verdict, ReturnType<typeof startRace>>()
+    return {
+      name: seriesName(series),
+      opened: engine.open(series),
+      races,
+      previous: null as Verdict['previous'],
+    }
+  })
+  const byName = new Map(followed.map((one) => [one.name, one]))
   let isLive = false
 
-  const takeVerdict = (name: string): void => {
-    const one = followed.get(name)
-    if (one === undefined) return
+  function takeVerdict(one: (typeof followed)[number]): void {
     const reading = engine.read(one.opened)
     if (reading.status !== 'verdict') return
-    const { barClose, barrier, timeframe, inputsHash, regime } = reading.verdict
-    const verdictId = idOf(name, String(barClose), inputsHash)
+    const { barClose, inputsHash, regime } = reading.verdict
+    const verdictId = idOf(one.name, String(barClose), inputsHash)
     const verdict = { ...reading.verdict, verdictId, previous: one.previous, recordedLate: false }
     one.previous = { barClose, regime }
-    const windowBars = WINDOW_BARS[timeframe]
-    one.running.set(verdict, createRace({ barClose, barrier, barMs: timeframeMs(timeframe), windowBars }))
+    one.races.set(verdict, startRace(verdict))
   }
 
   for await (const { phase, bars } of batches) {
     if (phase === 'live' && !isLive) {
       isLive = true
-      for (const name of followed.keys()) takeVerdict(name)
+      followed.forEach(takeVerdict)
     }
     for (const { series, candle } of bars) {
-      const one = followed.get(seriesName(series))
+      const one = byName.get(seriesName(series))
       if (one === undefined) continue
-      for (const [verdict, race] of one.running) {
+      for (const [verdict, { race, verdict: repeated }] of one.races) {
         const ended = race.take(candle)
         if (ended === undefined) continue
-        one.running.delete(verdict)
-        yield { verdict, outcome: { ...outcomeOf(verdict), ...ended } }
+        one.races.delete(verdict)
+        yield { verdict, outcome: { ...repeated, ...ended } }
       }
       engine.push(one.opened, candle)
-      if (isLive) takeVerdict(seriesName(series))
+      if (isLive) takeVerdict(one)
     }
   }
-  for (const { running } of followed.values())
-    for (const verdict of running.keys()) yield { verdict, outcome: null }
-}
-
-/** The part of an outcome that repeats its verdict. */
-const outcomeOf = (verdict: Verdict): Omit<Outcome, keyof RaceResult> => {
-  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
-  const { modelVersion, call, probability, barrier, forecast } = verdict
-  const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
-  const said = { modelVersion, call, probability, barrier, forecast }
-  return { ...about, ...said, recordedLate: false, barsMissed: 0 }
+  for (const { races } of followed) for (const verdict of races.keys()) yield { verdict, outcome: null }
 }
 
 /** The track record of each timeframe. */
@@ -205,38 +193,26 @@ const recordsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRec
       .map(([, record]) => trackRecordRow(record)),
   )
 
-interface Run {
-  readonly modelVersion: string
-  /** How many series were tested, and how many verdicts came about and were scored. */
-  readonly series: number
-  readonly count: number
-  readonly scored: number
-  /** Closes of the first and the last bar with a verdict. */
-  readonly from: number
-  readonly to: number
-  readonly rows: readonly TrackRecordRow[]
-}
-
 /** No number of the model was fitted on windows that end from here on. */
 const FITTED_UNTIL = Date.UTC(2025, 6, 1)
 
-/** Scores over such a period say little about bars that the model has not seen. */
-const isInSample = (from: number): boolean => from < FITTED_UNTIL
-
-function jsonOf({ modelVersion, from, to, series, count, scored, rows }: Run): string {
-  const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
-  const counts = { series, verdicts: count, open: count - scored }
-  const fitted = isInSample(from) ? 'in_sample' : 'out_of_sample'
-  return `${JSON.stringify({ model_version: modelVersion, ...period, ...counts, fitted, rows })}\n`
+interface Report {
+  readonly model_version: string
+  readonly verdicts: number
+  /** How many verdicts have no outcome yet. */
+  readonly open: number
+  readonly fitted: 'in_sample' | 'out_of_sample'
+  readonly rows: readonly TrackRecordRow[]
 }
 
-function linesOf({ modelVersion, from, count, scored, rows }: Run): string {
+function linesOf({ model_version: model, verdicts, open, fitted, rows }: Report): string {
   const until = isoDay(FITTED_UNTIL)
-  const fitted = isInSample(from)
-    ? `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`
-    : `Out of sample: the model was fitted on bars before ${until}.`
-  return `Backtest of ${modelVersion}: ${grouped(count)} verdicts, ${grouped(count - scored)} of them without an outcome yet.
-${fitted}
+  const about = {
+    in_sample: `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`,
+    out_of_sample: `Out of sample: the model was fitted on bars before ${until}.`,
+  }
+  return `Backtest of ${model}: ${grouped(verdicts)} verdicts, ${grouped(open)} of them without an outcome yet.
+${about[fitted]}
 Information, not advice. Calls of a series that do not overlap; brackets hold 95 % intervals.
 
 ${rows.map((row) => `${recordLine(row)}\n`).join('')}`

@@ -21,15 +21,9 @@ const { exchange, coin, timeframe, call, from, to, after } = replayFilterParamet
 
 /** Flags that choose verdicts. */
 export const FILTER_FLAGS = {
-  exchange: {
-    ...flag(exchange, 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL'),
-    alias: 'exchanges',
-  },
-  coin: { ...flag(coin, 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH'), alias: 'coins' },
-  timeframe: {
-    ...flag(timeframe, 'Timeframes, separated by commas. Default: all.', '1h,4h'),
-    alias: 'timeframes',
-  },
+  exchange: flag(exchange, 'Exchange codes, separated by commas. Default: all.', 'BINANCE,HL', 'exchanges'),
+  coin: flag(coin, 'Coin symbols, separated by commas. Default: all.', 'BTC,ETH', 'coins'),
+  timeframe: flag(timeframe, 'Timeframes, separated by commas. Default: all.', '1h,4h', 'timeframes'),
   call: flag(call, 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.', 'BUY,SELL'),
   from: flag(
     from,
@@ -106,11 +100,8 @@ const replayCommand = defineCommand({
     if (fault !== undefined) throw wrong(`--${fault}`)
     const format = chooseFormat(flags.format, out)
     const service = await findService(input)
-    const query = Object.fromEntries(
-      (Object.keys(QUERY_FLAGS) as (keyof typeof QUERY_FLAGS)[]).flatMap((name) =>
-        texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]],
-      ),
-    )
+    const asked = Object.entries<string>(texts).filter(([name]) => name in QUERY_FLAGS)
+    const query = Object.fromEntries(asked.map(([name, text]) => [name.replaceAll('-', '_'), text]))
     // The client of customers knows the fields that it documents; a row has them all.
     const rows = service.verdicts(query, flags.limit) as AsyncIterable<unknown> as AsyncIterable<VerdictRow>
     const { encode } = FORMATS[format]
@@ -127,10 +118,13 @@ const replayCommand = defineCommand({
     }
     const bytes = await writeFileWhole(out, encode(counted()), signal)
     const goOn = seen.cursor === null ? '' : `; go on with --after ${seen.cursor}`
-    progress.end(
-      `${grouped(seen.count)} rows (${grouped(bytes)} bytes) from ${service.name} in ${out}${goOn}`,
-      { file: out, format, rows: seen.count, bytes, cursor: seen.cursor },
-    )
+    progress.end(`${grouped(seen.count)} rows (${grouped(bytes)} bytes) in ${out}${goOn}`, {
+      file: out,
+      format,
+      rows: seen.count,
+      bytes,
+      cursor: seen.cursor,
+    })
   },
 })
 

@@ -67,8 +67,7 @@ export const commands: readonly Command[] = [verifyCommand]
 
 /** Checks a proof file; asks nobody. */
 function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): void {
-  const { content, origin, index, size, signatures } = checkProof(readNote(file), keys)
-  const signed = signatures.map(({ name, id }) => `${name}+${id.toString('hex')}`)
+  const { content, origin, index, size, signatures: signed } = checkProof(readNote(file), keys)
   if (flags.json === true)
     return void stdout.write(`${JSON.stringify({ event: content, origin, index, size, signed })}\n`)
   stdout.write(`event     ${content.type} ${content.id}

@@ -1,7 +1,7 @@
 import type { BarsAnswer } from '../../../contracts/answers/bars.ts'
 import type { Series } from '../../../contracts/domain/series.ts'
 import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
-import { ServiceError } from '../../../contracts/errors/errors.ts'
+import { faultyError } from '../../proof/index.ts'
 
 /** Bars of one series: nine years of minutes. */
 const MOST_BARS = 5_000_000
@@ -20,22 +20,20 @@ export async function* barPages<Page extends BarsAnswer | undefined>(
   ask: (query: Readonly<Record<string, string>>) => Promise<Page>,
 ): AsyncGenerator<Page, void, void> {
   const barMs = timeframeMs(timeframe)
-  if ((to - from) / barMs > MOST_BARS) throw faulty(`more than ${MOST_BARS} of them are asked for`)
+  if ((to - from) / barMs > MOST_BARS) throw faultyError(`more than ${MOST_BARS} bars are asked for`)
   for (let begin = from; ; ) {
     const page = await ask({ exchange, coin, timeframe, from: String(begin), to: String(to) })
     let earliest = begin
     for (const { openTime } of page?.bars ?? []) {
-      if (openTime < earliest || openTime >= to) throw faulty(`one opens at ${openTime}, out of its order`)
+      if (openTime < earliest || openTime >= to)
+        throw faultyError(`a bar opens at ${openTime}, out of its order`)
       earliest = openTime + barMs
     }
     yield page
     if (page === undefined || page.next === null) return
     const next = Number(page.next)
     const isOnward = next >= Math.max(earliest, begin + FEWEST_BARS_A_PAGE * barMs) && next < to
-    if (!isOnward) throw faulty(`the page from ${begin} is followed by one from ${next}`)
+    if (!isOnward) throw faultyError(`the page of bars from ${begin} is followed by one from ${next}`)
     begin = next
   }
 }
-
-const faulty = (why: string): ServiceError =>
-  new ServiceError('proof_invalid', { message: `These bars cannot be relied on: ${why}.` })

@@ -49,7 +49,8 @@ export const flag = <Schema extends z.ZodType>(
   schema: Schema,
   help: string,
   example: string,
-): FlagDefinition<Schema> => ({ schema, help, example })
+  alias?: string,
+): FlagDefinition<Schema> => ({ schema, help, example, ...(alias !== undefined && { alias }) })
 
 export const settingFlag = <Name extends SettingName>(
   setting: Name,

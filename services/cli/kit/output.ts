@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync, realpathSync, statSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { Readable, type Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import type { JsonObject } from '../../../contracts/infra/json.ts'
@@ -31,13 +31,10 @@ export const visibleStream = <Stream extends NodeJS.WritableStream>(stream: Stre
 const TERMINAL_MS = 200
 const FILE_MS = 10_000
 
+type Progressing = CommandContext & { readonly flags: { readonly json?: unknown } }
+
 /** Progress of long work on standard error; its result also as JSON on standard output if `--json` asks for it. */
-export function createProgressLine({
-  stdout,
-  stderr,
-  now,
-  flags,
-}: CommandContext & { readonly flags: { readonly json?: unknown } }) {
+export function createProgressLine({ stdout, stderr, now, flags }: Progressing) {
   const isTerminal = stderr.isTTY === true
   let shownAt = now()
   // As bytes: the marks of a text itself would be written out.
@@ -69,26 +66,22 @@ export function createAnswerWriter(
   const isTable = output.isTTY === true && !isJson
   let widths: readonly number[] | undefined
   const json = (answer: object): void => void output.write(`${JSON.stringify(answer)}\n`)
-  const line = (cells: readonly string[]): void =>
-    void output.write(
-      `${cells
-        .map((cell, at) => cell.padEnd(widths?.[at] ?? 0))
-        .join('  ')
-        .trimEnd()}\n`,
-    )
-  const lines = (table: readonly (readonly string[])[]): void => {
+  function write(table: readonly (readonly string[])[]): void {
     widths ??= table[0]?.map((_, at) => Math.max(...table.map((cells) => cells[at]?.length ?? 0)))
-    table.forEach(line)
+    for (const cells of table) {
+      const padded = cells.map((cell, at) => cell.padEnd(widths?.[at] ?? 0))
+      output.write(`${padded.join('  ').trimEnd()}\n`)
+    }
   }
   return {
     one(answer: object): void {
       if (!isTable) return json(answer)
-      lines(Object.entries(answer).map(([name, value]) => [titleOf(name), cellOf(value)]))
+      write(Object.entries(answer).map(([name, value]) => [titleOf(name), cellOf(value)]))
     },
     rows(page: readonly object[]): void {
       if (!isTable) return page.forEach(json)
       const head = widths === undefined ? [columns.map(titleOf)] : []
-      lines([...head, ...page.map((row) => columns.map((name) => cellOf((row as JsonObject)[name])))])
+      write([...head, ...page.map((row) => columns.map((name) => cellOf((row as JsonObject)[name])))])
     },
   }
 }
@@ -130,24 +123,22 @@ export async function writeFileWhole(file: string, chunks: Chunks, signal: Abort
   }
 }
 
-/** Marks what the rows fail with, so that it is not taken for a failure of the stream. */
-class RowsFailed extends Error {}
-
 /** @throws ServiceError `config_invalid` or `store_full` if the stream takes no more; what the chunks fail with */
 async function pour(where: string, chunks: Chunks, stream: Writable, end: boolean): Promise<void> {
-  async function* marked(): AsyncGenerator<string | Uint8Array, void, void> {
+  let failure: unknown
+  async function* watched(): AsyncGenerator<string | Uint8Array, void, void> {
     try {
       yield* chunks
-    } catch (cause) {
-      throw new RowsFailed('the rows failed', { cause })
+    } catch (error) {
+      failure = error
+      throw error
     }
   }
   try {
-    await pipeline(Readable.from(marked(), { objectMode: false }), stream, { end })
+    await pipeline(watched, stream, { end })
   } catch (error) {
-    if (error instanceof RowsFailed) throw error.cause
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EPIPE') throw error
+    if (error === failure || code === 'EPIPE') throw error
     throw new ServiceError(code === 'ENOSPC' ? 'store_full' : 'config_invalid', {
       message: `${where} cannot be written: ${reasonOf(error)}`,
       cause: error,

@@ -1,7 +1,11 @@
 import { join } from 'node:path'
 import { Agent, fetch as fetchOver } from 'undici'
 import { z } from 'zod'
-import { createSignalClient, SignalRefusal } from '../../../clients/typescript/src/index.ts'
+import {
+  createSignalClient,
+  type SignalClientOptions,
+  SignalRefusal,
+} from '../../../clients/typescript/src/index.ts'
 import { ERRORS, type ErrorCode, ServiceError } from '../../../contracts/errors/errors.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import { SETTINGS } from '../../runtime/config/settings.ts'
@@ -25,7 +29,7 @@ export const SERVICE_FLAGS = {
  * @throws ServiceError `config_invalid` if none runs: a closed store is not read
  */
 export async function findService({
-  flags: { server: url, 'operator-token': token, 'data-dir': dataDir, market },
+  flags: { server: url, 'operator-token': apiKey, 'data-dir': dataDir, market },
   signal,
   stderr,
 }: Pick<CommandInput<typeof SERVICE_FLAGS>, 'flags' | 'signal' | 'stderr'>): Promise<Service> {
@@ -33,29 +37,19 @@ export async function findService({
   const place = url ?? directory
   if (place !== join(SETTINGS.DATA_DIR.schema.parse(undefined), SETTINGS.MARKET.schema.parse(undefined)))
     stderr.write(`asking ${place}\n`)
-  const onWait = (why: string, waitMs: number): void =>
+  const onRetry = (why: string, waitMs: number): void =>
     void stderr.write(`${place}: ${why} (asking again in ${waitMs / 1_000} s)\n`)
-  if (url !== undefined) return openService({ name: `the service at ${url}`, url, token, onWait }, signal)
+  if (url !== undefined) return openService({ url, onRetry, ...(apiKey && { apiKey }) }, signal)
   const socketPath = await findOwnerSocket(directory)
-  if (socketPath !== undefined)
-    return openService({ name: `the service that runs on ${directory}`, socketPath, onWait }, signal)
+  if (socketPath !== undefined) return openService({ socketPath, onRetry }, signal)
   throw new ServiceError('config_invalid', {
     message: `no service runs on ${directory}: start it, or name another (--data-dir, --market, or --server with --operator-token)`,
   })
 }
 
-export interface ServiceAddress {
-  /** For people; the address unless given. */
-  readonly name?: string
-  /** Default: the host behind the socket. */
-  readonly url?: string
-  /** Through the owner's socket instead of the host of the address. */
+/** Options of the client, with a socket of the owner instead of an address. */
+interface ServiceOptions extends Partial<SignalClientOptions> {
   readonly socketPath?: string
-  readonly token?: string | undefined
-  /** For a check: one try, with so long for its answer. */
-  readonly onceWithinMs?: number
-  /** Called before each wait for a service that is busy or has gone away. */
-  readonly onWait?: (why: string, waitMs: number) => void
 }
 
 /** A service may have to ask a venue for bars first. */
@@ -72,84 +66,72 @@ export type Service = ReturnType<typeof openService>
  *
  * @param signal ends every request
  */
-export function openService(address: ServiceAddress, signal: AbortSignal) {
-  const { url = 'http://localhost', socketPath, token, onceWithinMs, onWait = () => undefined } = address
+export function openService(options: ServiceOptions, signal: AbortSignal) {
+  const { url = 'http://localhost', socketPath } = options
   const where = socketPath ?? url
   const dispatcher = socketPath && new Agent({ pipelining: 0, connect: { socketPath } })
   const client = createSignalClient({
-    url,
-    ...(token !== undefined && { apiKey: token }),
+    tries: TRIES,
+    timeoutMs: ANSWER_MS,
     ...(dispatcher && {
       fetch: ((to: string, init: object) =>
         fetchOver(to, { ...init, dispatcher })) as unknown as typeof fetch,
     }),
-    tries: onceWithinMs === undefined ? TRIES : 1,
-    timeoutMs: onceWithinMs ?? ANSWER_MS,
-    onRetry: onWait,
+    ...options,
+    url,
   })
-  const explained = <Answer>(asking: Promise<Answer>, more?: string) => explain(where, asking, more)
+  const stranger = (why: string, cause?: unknown): ServiceError =>
+    new ServiceError('server_unreachable', {
+      message: `${where} does not answer as this service does: ${why}`,
+      cause,
+    })
+  /** @throws ServiceError of the registry for what the client throws */
+  function explain(error: unknown, more = ''): never {
+    if (!(error instanceof SignalRefusal)) throw error
+    const { code, message } = (error.details ?? {}) as { code?: unknown; message?: unknown }
+    if (typeof code === 'string' && typeof message === 'string' && Object.hasOwn(ERRORS, code))
+      throw new ServiceError(code as ErrorCode, { message, cause: error })
+    throw stranger(`${error.message}${more}`, error)
+  }
+  function parsed<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
+    const read = schema.safeParse(answer)
+    if (read.success) return read.data
+    throw stranger('this release expects another answer')
+  }
 
   return {
-    name: address.name ?? where,
-    async get<Schema extends z.ZodType>(
-      path: string,
-      query: Query,
-      schema: Schema,
-    ): Promise<z.output<Schema>> {
-      const read = schema.safeParse(await explained(client.get(path, query, { signal })))
-      if (read.success) return read.data
-      throw stranger(where, 'this release expects another answer')
-    },
-    post: (path: string, body: object): Promise<unknown> => explained(client.post(path, body, { signal })),
-    delete: (path: string): Promise<void> => explained(client.delete(path, { signal })),
+    get: async <Schema extends z.ZodType>(path: string, query: Query, schema: Schema) =>
+      parsed(schema, await client.get(path, query, { signal }).catch(explain)),
+    bytes: async (path: string): Promise<Buffer> =>
+      Buffer.from(await client.bytes(path, { signal }).catch(explain)),
+    post: (path: string, body: object) => client.post(path, body, { signal }).catch(explain),
+    delete: (path: string) => client.delete(path, { signal }).catch(explain),
     /** The pages of a list, from its beginning to its end. */
-    async *pages(path: string, query: Query): AsyncGenerator<unknown, void, void> {
-      const pages = client.pages(path, query, { signal })
-      for (;;) {
-        const page = await explained(pages.next())
-        if (page.done === true) return
-        yield page.value
+    async *pages(path: string, query: Query) {
+      try {
+        yield* client.pages(path, query, { signal })
+      } catch (error) {
+        explain(error)
       }
     },
     /** Recorded verdicts to the end of the log. A failure names the last row that was read. */
     async *verdicts(parameters: Query, limit: number) {
-      const rows = client.replay({ ...parameters, limit }, { signal })
       let read = 'Nothing was read'
-      for (;;) {
-        const row = await explained(rows.next(), `. ${read}`)
-        if (row.done === true) return
-        read = `The last whole row has the cursor ${row.value.cursor}`
-        yield row.value
+      try {
+        for await (const row of client.replay({ ...parameters, limit }, { signal })) {
+          read = `The last whole row has the cursor ${row.cursor}`
+          yield row
+        }
+      } catch (error) {
+        explain(error, `. ${read}`)
       }
     },
     /** The answer of `/readyz`, also if the service is not ready. Only its operator sees the components. */
-    async state(): Promise<ServiceState> {
-      const read = stateSchema.safeParse(await explained(client.state({ signal })))
-      if (read.success) return read.data
-      throw stranger(where, 'it says nothing of its state')
-    },
+    state: async (): Promise<ServiceState> =>
+      parsed(stateSchema, await client.state({ signal }).catch(explain)),
   }
 }
 
 const componentSchema = z.object({ name: z.string(), state: z.string(), detail: z.string() })
 const stateSchema = z.object({ status: z.string(), components: z.array(componentSchema).default([]) })
 export type ServiceState = z.infer<typeof stateSchema>
-
-/** Failures of the client as errors of the registry. */
-async function explain<Answer>(where: string, asking: Promise<Answer>, more = ''): Promise<Answer> {
-  try {
-    return await asking
-  } catch (error) {
-    if (!(error instanceof SignalRefusal)) throw error
-    const { code, message } = (error.details ?? {}) as { code?: unknown; message?: unknown }
-    if (typeof code === 'string' && typeof message === 'string' && Object.hasOwn(ERRORS, code))
-      throw new ServiceError(code as ErrorCode, { message, cause: error })
-    throw stranger(where, `${error.message}${more}`, error)
-  }
-}
-
-const stranger = (where: string, why: string, cause?: unknown): ServiceError =>
-  new ServiceError('server_unreachable', {
-    message: `${where} does not answer as this service does: ${why}`,
-    cause,
-  })

@@ -8,7 +8,7 @@ import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/events/streams.ts'
 import { ERASURE_LIST_FILE, openErasureList } from '../../accounts/index.ts'
 import { hashOf, type Manifest } from '../../log/backup/manifest.ts'
-import { checkBackup, noteBackup } from '../../log/backup/read-backup.ts'
+import { type BackupProgress, checkBackup, noteBackup } from '../../log/backup/read-backup.ts'
 import { restoreBackup } from '../../log/backup/restore-backup.ts'
 import { openStorage } from '../../log/backup/s3-storage.ts'
 import { recordedOf, takeBackup } from '../../log/backup/take-backup.ts'
@@ -86,7 +86,7 @@ const backupCommand = defineCommand({
     const { directory, storage, key, requireSameKey } = backupParts(input)
     const { description: place } = storage
     const progress = createProgressLine(input)
-    const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
+    const onProgress = ({ position, head }: BackupProgress): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
     if (flags.check) {
       const summary = summaryOf(await checkBackup({ storage, key, signal }, onProgress), place)

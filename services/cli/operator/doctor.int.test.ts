@@ -51,7 +51,7 @@ test('a clock that is behind the newest event of the log is weak', async () => {
 
 test('a node of another chain, and one that does not answer, are faults', async () => {
   let result: unknown = '0x2105'
-  const chain = createServer((_, response) => void response.end(JSON.stringify({ result })))
+  const chain = createServer((_, response) => void response.end(JSON.stringify([{ result }])))
   chain.listen(0, '127.0.0.1')
   await once(chain, 'listening')
   const { port } = chain.address() as AddressInfo
@@ -71,7 +71,7 @@ test('a node of another chain, and one that does not answer, are faults', async 
   } finally {
     chain.close()
   }
-  expect(await chainAt(9)).toMatch(/^fault {2}chain +127\.0\.0\.1:9: (?!.*key)/m)
+  expect(await chainAt(9)).toMatch(/^fault {2}chain +The node of the chain did not tell its id: (?!.*key)/m)
 })
 
 test('payments that are offered without a node are weak', async () => {

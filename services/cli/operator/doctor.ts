@@ -18,6 +18,7 @@ import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../../log/store-identity.ts'
+import { openChain } from '../../payments/index.ts'
 import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
 import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { factSecretOf, requireKeyOfLog } from '../../runtime/secrets/market-keys.ts'
@@ -121,7 +122,7 @@ async function checksOf(settings: Settings, input: CommandInput<typeof FLAGS>): 
   const { X402_RPC_URL, X402_PAY_TO, NATS_URL, REDIS_URL } = settings
   const directory = join(settings.DATA_DIR, settings.MARKET)
   const socketPath = await findOwnerSocket(directory)
-  const own = socketPath && openService({ socketPath, onceWithinMs: CONNECT_MS }, signal)
+  const own = socketPath && openService({ socketPath, tries: 1, timeoutMs: CONNECT_MS }, signal)
   const again = flagsAgain(texts)
   const store = own
     ? part('store', 'docs/runbook.md has a section for each part.', async () =>
@@ -233,18 +234,11 @@ async function describeWebhooks(pages: AsyncIterable<unknown>): Promise<Found> {
 async function describeChain(settings: Settings): Promise<Found> {
   const { X402_RPC_URL: url, X402_FACILITATOR_URL, X402_NETWORK, X402_ASSET, X402_PAY_TO } = settings
   if (url === undefined) return { weak: 'payments are offered on it and refused: no node is set' }
-  const chain = requirePaymentChain(X402_NETWORK, X402_ASSET)
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
-  const headers = { 'content-type': 'application/json' }
-  const sent = { method: 'POST', headers, body, signal: AbortSignal.timeout(CONNECT_MS) }
-  const answered = fetch(url, sent).then((answer) => answer.json() as Promise<{ readonly result?: unknown }>)
-  const { result } = await answered.catch((cause: unknown) => {
-    const message = `${new URL(url).host}: ${reasonOf(cause)}`
-    throw new ServiceError('payments_unavailable', { message, cause })
-  })
-  const found = `the node is of chain ${Number(result)}`
-  if (Number(result) !== chain.id)
-    throw new ServiceError('config_invalid', { message: `${found}, and payments are on chain ${chain.id}` })
+  const on = requirePaymentChain(X402_NETWORK, X402_ASSET)
+  const id = await (await openChain({ on, rpcUrl: url, requestMs: CONNECT_MS })).chainId()
+  const found = `the node is of chain ${id}`
+  if (id !== on.id)
+    throw new ServiceError('config_invalid', { message: `${found}, and payments are on chain ${on.id}` })
   const isRefused = X402_PAY_TO !== undefined && X402_FACILITATOR_URL === undefined
   return isRefused ? { weak: `${found}; payments are refused: no facilitator is set` } : found
 }

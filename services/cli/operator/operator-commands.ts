@@ -201,25 +201,22 @@ const askCommand = defineCommand({
   ],
   async run(input) {
     const [tool = '', text = ''] = input.operands
-    const request = jsonSchema.safeParse(text)
-    if (!request.success)
-      throw new ServiceError('config_invalid', {
-        message: `the request is ${JSON.stringify(text)}, which is no JSON object. For example: '{"coin": "BTC"}'`,
-      })
+    const request = requestIn(text)
     const service = await findService(input)
-    const answer = await service.post(`/operator/tools/${encodeURIComponent(tool)}`, request.data)
+    const answer = await service.post(`/operator/tools/${encodeURIComponent(tool)}`, request)
     input.stdout.write(`${JSON.stringify(answer)}\n`)
   },
 })
 
-/** A text that holds a JSON object. */
-const jsonSchema = z.preprocess((text) => {
+/** @throws ServiceError `config_invalid` for a text that holds no JSON object */
+function requestIn(text: string): JsonObject {
   try {
-    return JSON.parse(String(text)) as unknown
-  } catch {
-    return undefined
+    return objectSchema.parse(JSON.parse(text))
+  } catch (cause) {
+    const message = `the request is ${JSON.stringify(text)}, which is no JSON object. For example: '{"coin": "BTC"}'`
+    throw new ServiceError('config_invalid', { message, cause })
   }
-}, objectSchema)
+}
 
 export const commands: readonly Command[] = [
   askCommand,

@@ -13,7 +13,7 @@ import {
 } from '../../../contracts/events/streams.ts'
 import type { NewEvent } from '../../../contracts/infra/event.ts'
 import { NOW, nextId } from '../../proof/testing/made-up-log.fixture.ts'
-import { auditTools } from '../analyst/audit-tools.ts'
+import { auditTools } from '../analyst/audit.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS

@@ -165,7 +165,8 @@ export class Labeller {
   }
 }
 
-function startRace(verdict: Verdict): OpenRace {
+/** The race of a verdict, with the fields that its outcome repeats. */
+export function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
   const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
   const barMs = timeframeMs(timeframe)

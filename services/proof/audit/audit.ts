@@ -5,7 +5,7 @@ import { LogContents } from './contents.ts'
 import { Findings } from './finding.ts'
 import { checkOutcomes, type RaceTools } from './outcomes.ts'
 import { type LogSource, readEntries, readHead } from './read-log.ts'
-import { RecordCount, type RecordGrouping, type ReportRows } from './record.ts'
+import { RecordCount, type RecordGrouping, type ReportRow } from './record.ts'
 
 /** Functions of other domains that an audit calls. */
 export interface AuditTools extends RaceTools {
@@ -13,7 +13,7 @@ export interface AuditTools extends RaceTools {
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds the outcomes that the record counts. */
   readonly untilSigned: () => Promise<void>
-  readonly reported: ReportRows
+  readonly reported: ReportRow
 }
 
 /** The checkpoint of a former audit, which an auditor keeps for the next one. */

@@ -1,16 +1,13 @@
 import type { ServiceEvent } from '../../../contracts/events/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/infra/json.ts'
-import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import { rowsInMemory, type TrackRecord, trackRecord } from '../../../projections/index.ts'
 import type { Findings } from './finding.ts'
 
 /** The grouping of the rows of a track record. */
 export type RecordGrouping = 'timeframe' | 'series'
 
-/** Makes published rows of rows of the read model. */
-export type ReportRows = (
-  rows: ReadonlyMap<string, JsonObject>,
-  grouping: RecordGrouping,
-) => readonly JsonObject[]
+/** Makes the published row of one of the read model. */
+export type ReportRow = (row: TrackRecord) => JsonObject
 
 interface Counted {
   readonly row: JsonObject | null
@@ -27,7 +24,7 @@ interface Counted {
  */
 export class RecordCount {
   readonly #grouping: RecordGrouping
-  readonly #rows = rowsInMemory<JsonObject>()
+  readonly #rows = rowsInMemory<TrackRecord>()
   readonly #counts: Map<string, Counted>
 
   constructor(published: readonly JsonObject[], grouping: RecordGrouping) {
@@ -43,13 +40,14 @@ export class RecordCount {
     const count = this.#counts.get(key) ?? { row: null, published: 0, counted: 0 }
     this.#counts.set(key, count)
     if (count.counted === count.published) return void (count.next ??= index)
-    trackRecord.fold(this.#rows as unknown as Rows<never>, event)
+    trackRecord.fold(this.#rows, event)
     count.counted += 1
   }
 
   /** @param settled entries before this index are over an hour old */
-  check(report: ReportRows, settled: number, findings: Findings): void {
-    const own = new Map(report(this.#rows.entries, this.#grouping).map((row) => [keyOf(row), row]))
+  check(report: ReportRow, settled: number, findings: Findings): void {
+    const rows = [...this.#rows.entries].filter(([key]) => key.startsWith(`${this.#grouping}/`))
+    const own = new Map(rows.map(([, row]) => report(row)).map((row) => [keyOf(row), row]))
     const add = (index: number | null, message: string): void =>
       findings.add('flattering_track_record', index, message)
     for (const [key, { row, published, counted, next }] of this.#counts) {

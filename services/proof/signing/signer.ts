@@ -48,8 +48,7 @@ export function createCheckpointSigner(options: SignerOptions) {
     for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
       expected = revision
     // Never aborted: an append that has begun is not broken off.
-    const { signal } = new AbortController()
-    const path = { ...options, policy: RETRY_FOR_CALLER, signal }
+    const path = { ...options, policy: RETRY_FOR_CALLER, signal: new AbortController().signal }
     const outcome = await appendWithRetry(path, { stream, events: [event], expected })
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
   }
@@ -100,14 +99,17 @@ export function createCheckpointSigner(options: SignerOptions) {
   }
 
   /** A failure is reported and tried again. */
-  const repeat = (work: () => Promise<void> | void, signal: AbortSignal): Promise<void> =>
-    repeatUntil(signal, options.sleep, async () => {
+  async function repeat(work: () => Promise<void> | void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
       try {
         await work()
       } catch (error) {
         report(reasonOf(error))
       }
-    })
+      await options.sleep(SIGN_EVERY_MS, signal)
+    }
+  }
+
   return {
     /** Signs the newest tree, or sets the problem that prevents it. */
     signNewest,
@@ -117,12 +119,5 @@ export function createCheckpointSigner(options: SignerOptions) {
     follow: (signal: AbortSignal): Promise<void> => repeat(keepNewest, signal),
     /** The reason why it cannot sign at the moment. */
     problem: (): string | undefined => problem,
-  }
-}
-
-async function repeatUntil(signal: AbortSignal, sleep: SignerOptions['sleep'], work: () => Promise<void>) {
-  while (!signal.aborted) {
-    await work()
-    await sleep(SIGN_EVERY_MS, signal)
   }
 }

@@ -60,7 +60,7 @@ export function rootOfInclusion(
   leaf: Hash,
   proof: readonly Hash[],
 ): Hash | undefined {
-  if (!isPlace(index) || !isPlace(size) || index >= size) return undefined
+  if (index >= size) return undefined
   let [at, last, root] = [index, size - 1, leaf]
   for (const sibling of proof) {
     if (last === 0) return undefined
@@ -130,5 +130,3 @@ function splitOf(size: number): number {
 }
 
 const half = (value: number): number => Math.floor(value / 2)
-
-const isPlace = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
