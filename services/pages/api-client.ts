@@ -12,7 +12,7 @@ type PageAnswer<Body> =
 export interface PageRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
-  readonly body?: JsonObject
+  readonly body?: object
   readonly idempotencyKey?: string
 }
 

@@ -1,9 +1,8 @@
-import type { Result } from '../../contracts/answers/board.ts'
 import type { VerdictRow } from '../../contracts/answers/verdict-row.ts'
 import type { Series } from '../../contracts/domain/series.ts'
 import { FEWEST_FOR_PERCENT, shareText } from '../../contracts/domain/statistics.ts'
 import { MINUTE_MS } from '../../contracts/domain/timeframes.ts'
-import type { Call, Regime } from '../../contracts/domain/verdict.ts'
+import type { Regime } from '../../contracts/domain/verdict.ts'
 import { type Content, type Html, html } from './html.ts'
 import { scrolling } from './layout.ts'
 
@@ -18,14 +17,15 @@ const REGIMES: Readonly<Record<Regime, readonly [sign: string, words: string]>> 
 export const regimeText = (regime: Regime): Html =>
   html`<span aria-hidden="true">${REGIMES[regime][0]}</span> ${REGIMES[regime][1]}`
 
-export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
+/** Words that have a colour: how a call, a race, a webhook, an attempt or a payment stands. */
+const GOOD = new Set(['BUY', 'won', 'active', 'delivered', 'confirmed', 'final'])
+const BAD = new Set(['SELL', 'lost', 'disabled', 'stopped', 'exhausted', 'uncollectable'])
+const WAITING = new Set(['paused', 'failed', 'owed', 'settling', 'broadcast', 'unknown'])
 
-export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
-
-const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
-export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
-const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
-export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
+export function tag(word: string): Html {
+  const tone = GOOD.has(word) ? ' good' : BAD.has(word) ? ' bad' : WAITING.has(word) ? ' warn' : ''
+  return html`<span class="tag${tone}">${word}</span>`
+}
 
 /** Stands wherever a confidence is shown: it says nothing of where the price ends. */
 export const CONFIDENCE_IS =
@@ -83,14 +83,15 @@ export const proofLink = (verdictId: string, about: string): Html =>
  * A table that scrolls by itself where it is too wide.
  *
  * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers, and the first one heads a row
- * @param form `cards`: on a narrow screen a row becomes a card
+ * @param options `empty` is shown where there are no rows; of the form `cards`, a row becomes a card on a narrow screen
  */
 export function table<Row>(
   caption: string,
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => Content>>,
-  form: 'tight' | 'cards' = 'tight',
+  { form = 'tight', empty }: { readonly form?: 'tight' | 'cards'; readonly empty?: Html } = {},
 ): Html {
+  if (empty !== undefined && rows.length === 0) return empty
   const all = Object.entries(columns).map(([heading, cell]) => {
     const name = heading.replace(/^#/, '')
     const label = form === 'cards' && html` data-name="${name}"`

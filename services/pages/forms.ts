@@ -37,7 +37,9 @@ interface InputOptions extends FieldOptions {
   readonly isCode?: boolean
 }
 
-type Choice = readonly [value: string, text: string]
+/** A value that is its own text, or has another. */
+type Choice = string | readonly [value: string, text: string]
+const pairOf = (choice: Choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice)
 
 /** The value of a form field; empty without it. @throws ServiceError `invalid_request` for one that is sent twice */
 export const textOf = (form: Typed, name: string): string => {
@@ -77,9 +79,12 @@ export function select(
 ): Html {
   const { aria, below } = fieldParts(state, name, options.hint)
   const chosen = textOf(state.typed, name)
-  const all = values.map(
-    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
-  )
+  const all = values
+    .map(pairOf)
+    .map(
+      ([value, text]) =>
+        html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+    )
   return html`<div class="field"><label for="${name}">${options.label}</label><select id="${name}" name="${name}"${aria}>${all}</select>${below}</div>`
 }
 
@@ -93,10 +98,12 @@ export function choices(
   const { below } = fieldParts(state, name, options.hint)
   const typed = state.typed[name]
   const chosen = typed === undefined ? (options.chosen ?? []) : [typed].flat()
-  const boxes = values.map(
-    ([value, text]) =>
-      html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${text}</label>`,
-  )
+  const boxes = values
+    .map(pairOf)
+    .map(
+      ([value, text]) =>
+        html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${text}</label>`,
+    )
   return html`<fieldset><legend>${options.label}</legend><div>${boxes}</div>${below}</fieldset>`
 }
 

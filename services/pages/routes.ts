@@ -15,7 +15,7 @@ import { oauthPages } from './pages/oauth-consent.ts'
 import { seriesPages } from './pages/series.ts'
 import { trackRecordPages } from './pages/track-record.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './pages/verify.ts'
-import { webhookPageRoutes } from './pages/webhook-routes.ts'
+import { webhookPageRoutes } from './pages/webhooks.ts'
 
 /** Parts that are left out have no pages. */
 export interface PagesPluginOptions extends Omit<BoardPagesOptions, 'hasSignIn'>, VerifyRoutesOptions {

@@ -45,6 +45,17 @@ export function noteOf<Note>(request: Request, schema: z.ZodType<Note>): Note | 
   }
 }
 
+/** The note of a browser, which it keeps no longer. */
+export function takeNote<Note>(
+  request: Request,
+  reply: FastifyReply,
+  schema: z.ZodType<Note>,
+): Note | undefined {
+  const note = noteOf(request, schema)
+  if (note !== undefined) removeNote(reply)
+  return note
+}
+
 /**
  * The fields of a form that a page of this service has sent. Browsers say where a form comes from; a request that says
  * nothing counts as another site's.

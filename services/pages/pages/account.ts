@@ -3,12 +3,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
-import type { PaymentState } from '../../../contracts/answers/service-block.ts'
 import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PageRequest } from '../api-client.ts'
-import { address, copyable, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
+import { address, copyable, note, pager, table, tag, tiles, time, whole } from '../components.ts'
 import {
   action,
   EMPTY_FORM,
@@ -21,7 +20,7 @@ import {
 } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, sendPage } from '../layout.ts'
-import { endSession, leaveNote, noteOf, ownForm, removeNote, sessionOf } from '../session.ts'
+import { endSession, leaveNote, ownForm, sessionOf, takeNote } from '../session.ts'
 import type { PagesOptions } from './series.ts'
 import { askToSignIn, returnPath, sendSignIn, signInForms } from './sign-in.ts'
 import { endpointsPart, type Webhooks } from './webhooks.ts'
@@ -63,9 +62,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     }
     const onward = returnPath({ return_to })
     if (onward !== undefined) return reply.redirect(onward, 303)
-    const issued = noteOf(request, keyNote)
-    if (issued !== undefined) removeNote(reply)
-    return sendAccount(request, reply, { ...query, issued })
+    return sendAccount(request, reply, { ...query, issued: takeNote(request, reply, keyNote) })
   })
 
   app.post('/account/sign-out', async (request, reply) => {
@@ -143,17 +140,6 @@ const FORMS: Readonly<Record<string, Form>> = {
     done: endSession,
     to: erasedPage,
   },
-}
-
-const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
-  owed: 'warn',
-  settling: 'warn',
-  broadcast: 'warn',
-  unknown: 'warn',
-  confirmed: 'ok',
-  final: 'ok',
-  uncollectable: 'failed',
-  refunded: '',
 }
 
 interface AccountView {
@@ -288,7 +274,7 @@ function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: Ac
     'Paid, UTC': ({ claimed_at }) => time(claimed_at),
     For: ({ product }) => product.replace('plans/', 'plan '),
     '#USDC': ({ amount_usdc }) => amount_usdc,
-    State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+    State: ({ state }) => tag(state),
     'What that means': ({ reason, next_step: step }) =>
       html`<span class="wide">${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</span>`,
     'Payer, transaction, block': ({ payer, transaction, block }) =>

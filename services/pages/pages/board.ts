@@ -22,7 +22,6 @@ import { sparkline } from '../charts.ts'
 import {
   ageText,
   CONFIDENCE_IS,
-  callTag,
   copyable,
   note,
   pager,
@@ -30,7 +29,6 @@ import {
   proofLink,
   rangeText,
   regimeText,
-  resultTag,
   seriesLink,
   seriesPath,
   soFar,
@@ -198,7 +196,7 @@ ${firstCall(view)}`,
 function filterForm({ answer, query }: BoardView): Html {
   const typed = { ...query, after: undefined }
   const filter = (name: string, label: string, values: readonly string[]) =>
-    select({ typed }, name, [['', 'all'], ...values.map((one) => [one, one] as const)], { label })
+    select({ typed }, name, [['', 'all'], ...values], { label })
   const isFiltered = [typed.exchange, typed.coin, typed.timeframe, typed.call].some(Boolean)
   return html`<form id="series" action="/#series" method="get" class="row noprint" aria-label="Which series, and in which order">
 ${answer.exchanges.length > 1 && filter('exchange', 'Exchange', answer.exchanges)}
@@ -228,7 +226,7 @@ function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): 
       Call: (row) =>
         row.verdict === null
           ? html`<a href="${seriesPath(row)}#ask">${tag('open')}</a>`
-          : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${callTag(row.verdict.call)}</a>`,
+          : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${tag(row.verdict.call)}</a>`,
       '#Confidence': ({ verdict }) => (verdict === null ? '—' : `${verdict.confidence} %`),
       Regime: ({ regime }) => regimeText(regime),
       'Last bars': (row) => lines.get(row),
@@ -240,9 +238,9 @@ function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): 
       'Last decided': ({ decided_call: past, ...row }) =>
         past === null
           ? ''
-          : html`${past.call} ${resultTag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
+          : html`${past.call} ${tag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
     },
-    'cards',
+    { form: 'cards' },
   )}${pager('/', after || undefined, next, { others, at: '#series' })}
 ${market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}`
 }

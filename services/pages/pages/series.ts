@@ -18,7 +18,6 @@ import {
   address,
   ageText,
   CONFIDENCE_IS,
-  callTag,
   expectedPrice,
   facts,
   note,
@@ -29,7 +28,6 @@ import {
   rangePercent,
   rangeText,
   regimeText,
-  resultTag,
   seriesPath,
   table,
   tag,
@@ -173,7 +171,7 @@ function newestPart(
   return html`${tiles([
     ['Price range, 4 of 5 cases', rangeText(range, row.price), ends],
     ['Volatility', deviation, 'standard deviation of the return over the window'],
-    [says, callTag(row.call), html`at ${price(row.price)}, ${closed}`],
+    [says, tag(row.call), html`at ${price(row.price)}, ${closed}`],
     ['Confidence', `${row.confidence} %`, sure],
     ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)} UTC`],
     ['Outcome', outcomeTag(row), over],
@@ -198,7 +196,7 @@ function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Htm
 
 function askPart({ series, market_time: now }: SeriesHistory, asked: Asked | undefined): Html {
   return html`<h2 id="ask">The open call</h2>
-${asked && ('message' in asked ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad') : note(html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`, 'good'))}
+${asked && ('message' in asked ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad') : note(html`<p>${tag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`, 'good'))}
 <form method="post" action="${seriesPath(series)}#ask"><input type="hidden" name="request" value="${seriesName(series)}@${now}"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
 }
 
@@ -235,7 +233,7 @@ ${facts([
 
 function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
   if (outcome === null) return tag(isOpen ? 'open' : 'to be labelled')
-  return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
+  return call === 'HOLD' ? html`<span class="dim">no call</span>` : tag(outcome.result)
 }
 
 /** The barrier that came first, in words. */
@@ -253,7 +251,7 @@ const historyTable = (rows: readonly HistoryRow[]): Html =>
     rows,
     {
       'Bar closed, UTC': (row) => time(row.bar_close),
-      Call: ({ call }) => callTag(call),
+      Call: ({ call }) => tag(call),
       '#Confidence': ({ confidence }) => `${confidence} %`,
       Regime: ({ regime, shifted_from: from }) =>
         html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
@@ -264,5 +262,5 @@ const historyTable = (rows: readonly HistoryRow[]): Html =>
       Proof: (row) =>
         proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
     },
-    'cards',
+    { form: 'cards' },
   )
