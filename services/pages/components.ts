@@ -125,7 +125,7 @@ export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''):
   html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
 
 type Cursor = string | number | undefined | null
-type Parameters = Readonly<Record<string, Cursor>>
+export type Parameters = Readonly<Record<string, Cursor>>
 
 /**
  * Links to the first page and the next one of a list.

@@ -7,7 +7,7 @@ import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PageRequest } from '../api-client.ts'
-import { address, copyable, note, pager, table, tag, tiles, time, whole } from '../components.ts'
+import { copyable, note, type Parameters, pager, table, tag, tiles, time, whole } from '../components.ts'
 import {
   action,
   EMPTY_FORM,
@@ -76,15 +76,15 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     reply: FastifyReply,
     { state = EMPTY_FORM, ...shown }: Partial<AccountView>,
   ): Promise<FastifyReply> {
-    const ask = <Body>(path: string) => client.must<Body>(request, { path })
-    const askIfServed = async <Body>(path: string, query: Parameters<typeof address>[1]) =>
-      app.hasRoute({ method: 'GET', url: path }) ? ask<Body>(address(path, query)) : undefined
+    const read = <Body>(path: string, query?: Parameters) => client.read<Body>(request, path, query)
+    const readIfServed = async <Body>(path: string, query: Parameters) =>
+      app.hasRoute({ method: 'GET', url: path }) ? read<Body>(path, query) : undefined
     const [account, usage, { apps }, payments, webhooks] = await Promise.all([
-      ask<AccountAnswer>('/api/account'),
-      ask<UsageAnswer>(address('/api/usage', { after: shown.after, limit: ROWS })),
-      ask<AppsAnswer>('/api/apps'),
-      askIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
-      askIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
+      read<AccountAnswer>('/api/account'),
+      read<UsageAnswer>('/api/usage', { after: shown.after, limit: ROWS }),
+      read<AppsAnswer>('/api/apps'),
+      readIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
+      readIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
     ])
     const page = accountPage({ account, usage, payments, webhooks, apps, state, ...shown })
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)

@@ -12,7 +12,7 @@ import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { didYouMean, nearestName } from '../../../contracts/infra/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesParams } from '../../http/routes/history.ts'
-import type { PageClient } from '../api-client.ts'
+import { errorOf, type PageClient } from '../api-client.ts'
 import { CHART_LIBRARY, SERIES_SCRIPT } from '../assets.ts'
 import {
   address,
@@ -58,8 +58,8 @@ const REFRESH = 5
 /** `GET /series/:exchange/:coin/:timeframe`: one series for people. `POST` asks for its open call, which is counted. */
 export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
   async function view(request: FastifyRequest, series: Series, after?: string): Promise<SeriesView> {
-    const path = address(`/api${seriesPath(series)}`, { after, limit: TABLE_ROWS })
-    const history = await client.must<SeriesHistory>(request, { path })
+    const query = { after, limit: TABLE_ROWS }
+    const history = await client.read<SeriesHistory>(request, `/api${seriesPath(series)}`, query)
     if (history.rows.length === 0 && history.withheld === 0) await requireMarket(client, request, series)
     const record = await client.ask<TrackRecordAnswer>(request, { path: '/api/track-record?limit=1' })
     return { history, after, speech: record.isOk ? record.body.speech : [] }
@@ -75,9 +75,10 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     const call = { name: 'get_trade_call', arguments: { ...request.params } }
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
     const asked = { method: 'POST', path: '/mcp', body, idempotencyKey } as const
-    const answer = await client.must<RpcAnswer>(request, asked)
+    const answer = await client.ask<RpcAnswer>(request, asked)
+    if (!answer.isOk) throw errorOf(answer.refusal)
     const shown = await view(request, request.params)
-    return sendPage(reply, frame(), seriesPage({ ...shown, asked: askedOf(answer) }))
+    return sendPage(reply, frame(), seriesPage({ ...shown, asked: askedOf(answer.body) }))
   })
 }
 
@@ -88,7 +89,7 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   const markets = await client.ask<MarketsAnswer>(request, { path })
   const offered = markets.isOk ? markets.body.rows.flatMap((row) => row.timeframes) : []
   if (!markets.isOk || offered.some((one) => one.timeframe === timeframe)) return
-  const { coins } = await client.must<BoardAnswer>(request, { path: '/api/board?limit=1' })
+  const { coins } = await client.read<BoardAnswer>(request, '/api/board', { limit: 1 })
   throw new ServiceError('not_found', {
     message: `There is no series ${coin} ${timeframe} on ${exchange}${didYouMean(nearestName(coin, coins))}`,
     nextStep: 'The board lists all series.',

@@ -9,7 +9,7 @@ import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
 import { DELIVERY_RESULTS } from '../../../contracts/events/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionParams } from '../../http/webhook-service.ts'
-import { address, copyable, facts, note, pager, table, tag, tiles, time, whole } from '../components.ts'
+import { copyable, facts, note, pager, table, tag, tiles, time, whole } from '../components.ts'
 import {
   action,
   choices,
@@ -58,10 +58,7 @@ const BUTTONS: Readonly<Record<string, Button>> = {
     noted: (tested: Tested) => ({ tested: { ...tested, detail: tested.detail.slice(0, SHOWN_CHARACTERS) } }),
   },
   // The form is in UTC.
-  recover: {
-    request: 'POST /recover',
-    body: (form) => ({ since: textOf(form, 'since').replace(/Z?$/, 'Z') }),
-  },
+  recover: { request: 'POST /recover', body: ({ since }) => ({ since: String(since).replace(/Z?$/, 'Z') }) },
 }
 
 /** The fields of the interface, as they were typed. A field that is undefined is not sent. */
@@ -99,27 +96,25 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   const { client, frame } = options
   askToSignIn(app, options, ABOUT)
 
-  const read = <Body>(request: FastifyRequest, path: string, query: Parameters<typeof address>[1] = {}) =>
-    client.must<Body>(request, { path: address(`/api${path}`, query) })
   const send = (reply: FastifyReply, page: Page, { refusal }: FormState = EMPTY_FORM) =>
     sendPage(reply.code(refusal?.status ?? 200), frame(), page)
 
   async function sendWebhook(request: FastifyRequest, reply: FastifyReply, id: string, shown: Shown) {
-    const { after, result, state } = shown
-    const webhook = await read<Webhook>(request, pathOf(id))
-    const attempts = await read<Attempts>(request, pathOf(id, 'deliveries'), { after, result, limit: ROWS })
-    return send(reply, webhookPage(webhook, attempts, shown), state)
+    const query = { after: shown.after, result: shown.result, limit: ROWS }
+    const webhook = await client.read<Webhook>(request, `/api${pathOf(id)}`)
+    const attempts = await client.read<Attempts>(request, `/api${pathOf(id)}/deliveries`, query)
+    return send(reply, webhookPage(webhook, attempts, shown), shown.state)
   }
 
   const listed = { querystring: z.strictObject({ after: text, status: text }) }
   app.get('/webhooks', { schema: listed }, async (request, reply) => {
     const { after, status = 'all' } = request.query
-    const webhooks = await read<Webhooks>(request, '/webhooks', { status, limit: ROWS, after })
+    const webhooks = await client.read<Webhooks>(request, '/api/webhooks', { status, limit: ROWS, after })
     return send(reply, webhooksPage(webhooks, after, status))
   })
 
   app.get('/webhooks/new', async (request, reply) => {
-    await read(request, '/webhooks', { limit: 1 })
+    await client.read(request, '/api/webhooks', { limit: 1 })
     return send(reply, newWebhookPage(EMPTY_FORM))
   })
 
@@ -132,7 +127,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   app.get('/webhooks/:id/missed', { schema: onward }, async (request, reply) => {
     const { id } = request.params
     const { after = '0' } = request.query
-    const missed = await read<Missed>(request, pathOf(id, 'events'), { after, limit: ROWS })
+    const missed = await client.read<Missed>(request, `/api${pathOf(id)}/events`, { after, limit: ROWS })
     return send(reply, missedPage(id, missed, after))
   })
 
@@ -159,7 +154,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   }
 }
 
-const pathOf = (id: string, ...rest: readonly string[]): string => ['/webhooks', id, ...rest].join('/')
+const pathOf = (id: string): string => `/webhooks/${id}`
 
 const STATUSES = { all: 'all', active: 'those that go on, or are paused', disabled: 'those that need you' }
 const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
@@ -320,7 +315,7 @@ function missedPage(id: string, { events, next }: Missed, after: string): Page {
 <p class="lead">All signals after a number that were tried, with the bodies they are sent with, whether they arrived or not.</p>
 <form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
 ${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')} UTC</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
-${pager(pathOf(id, 'missed'), undefined, next)}`
+${pager(`${pathOf(id)}/missed`, undefined, next)}`
   return { title: 'Missed signals', ...OWN, body }
 }
 
