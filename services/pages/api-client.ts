@@ -6,7 +6,7 @@ import { address, type Parameters } from './components.ts'
 import type { Refusal } from './forms.ts'
 import { sessionOf } from './session.ts'
 
-type PageAnswer<Body> =
+export type PageAnswer<Body> =
   | { readonly isOk: true; readonly body: Body }
   | { readonly isOk: false; readonly refusal: Refusal }
 

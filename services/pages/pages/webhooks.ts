@@ -24,7 +24,7 @@ import {
 } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, sendPage } from '../layout.ts'
-import { leaveNote, ownForm, takeNote } from '../session.ts'
+import { leaveNote, noteOf, ownForm } from '../session.ts'
 import type { PagesOptions } from './series.ts'
 import { askToSignIn } from './sign-in.ts'
 
@@ -119,7 +119,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   })
 
   app.get('/webhooks/:id', { schema: { ...params, querystring: querySchema } }, (request, reply) => {
-    const noted = takeNote(request, reply, noteSchema)
+    const noted = noteOf(request, noteSchema, reply)
     return sendWebhook(request, reply, request.params.id, { ...request.query, ...noted })
   })
 
