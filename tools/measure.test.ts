@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 63_042,
+  productLines: 62_996,
   testLines: 79_995,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,

@@ -45,20 +45,16 @@ export function ageText(iso: string, now: string): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1_440)} days ago`
 }
 
-/** A price as people read it: six significant digits. */
-export const price = (value: number): string =>
-  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 1_000 })
-
-/** A price that is only expected: more digits would say more than is known. */
-export const expectedPrice = (value: number): string =>
-  value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
+/** A price as people read it. One that is only expected has four digits: more would say more than is known. */
+export const price = (value: number, digits: 4 | 6 = 6): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: digits, useGrouping: value >= 1_000 })
 
 export const signedPercent = (share: number): string =>
   `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
 
 /** How far a price may go: in four of five cases it ends between these. @param at the price that it is counted from */
 export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
-  range === null ? '—' : `${expectedPrice(at * (1 + range.p10))} to ${expectedPrice(at * (1 + range.p90))}`
+  range === null ? '—' : `${price(at * (1 + range.p10), 4)} to ${price(at * (1 + range.p90), 4)}`
 
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
   `${signedPercent(range.p10)} to ${signedPercent(range.p90)}`
@@ -137,9 +133,8 @@ export function pager(
   path: string,
   here: Cursor,
   next: Cursor,
-  options: { readonly name?: string; readonly others?: Parameters; readonly at?: string } = {},
+  { name = 'after', others = {}, at = '' }: { name?: string; others?: Parameters; at?: string } = {},
 ): Html | undefined {
-  const { name = 'after', others = {}, at = '' } = options
   const link = (cursor: Cursor) => `${address(path, { ...others, [name]: cursor })}${at}`
   if (here === undefined && next === null) return undefined
   return html`<p class="row noprint">${here !== undefined && html`<a href="${link(undefined)}">To the beginning</a>`}${next !== null && html`<a href="${link(next)}" rel="next">Further</a>`}</p>`

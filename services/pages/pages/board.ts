@@ -196,14 +196,14 @@ ${firstCall(view)}`,
 function filterForm({ answer, query }: BoardView): Html {
   const typed = { ...query, after: undefined }
   const filter = (name: string, label: string, values: readonly string[]) =>
-    select({ typed }, name, [['', 'all'], ...values], { label })
+    select({ typed }, name, [['', 'all'], ...values], label)
   const isFiltered = [typed.exchange, typed.coin, typed.timeframe, typed.call].some(Boolean)
   return html`<form id="series" action="/#series" method="get" class="row noprint" aria-label="Which series, and in which order">
 ${answer.exchanges.length > 1 && filter('exchange', 'Exchange', answer.exchanges)}
 ${filter('coin', 'Coin', answer.coins)}
 ${filter('timeframe', 'Timeframe', answer.timeframes)}
 ${filter('call', 'Call', CALLS)}
-${select({ typed }, 'sort', Object.entries(SORTS), { label: 'Sort by' })}
+${select({ typed }, 'sort', Object.entries(SORTS), 'Sort by')}
 <button type="submit">Show</button>${isFiltered && html`<a href="/#series">all</a>`}
 </form>`
 }

@@ -89,7 +89,7 @@ export function trackRecordPage({ market, record, months, coins, query, refused 
 ${market === 'simulated' && note(html`<p><strong>These prices are made up.</strong> Trends of a simulated market are drawn with a drift, so following a trend can gain from it: the figures say nothing about a real market.</p>`, 'warn')}
 ${refusalNote(refused)}
 <form method="get" action="/track-record" class="row noprint">
-${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES], { label: 'Timeframe' })}
+${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES], 'Timeframe')}
 ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>
 ${

@@ -211,7 +211,7 @@ function webhooksPage(list: Webhooks, after: string | undefined, status: string)
   const body = html`<h1>Webhooks</h1>
 <p class="lead">Where signals are sent, and whether they arrive. <a class="button main" href="/webhooks/new">New webhook</a></p>
 ${review > 0 && note(html`<p><strong>${review} need you:</strong> nothing is sent there any more. Open them to see why, and resume.</p>`, 'warn')}
-<form method="get" action="/webhooks" class="row noprint">${select({ typed: { status } }, 'status', Object.entries(STATUSES), { label: 'Which' })}<button type="submit">Show</button></form>
+<form method="get" action="/webhooks" class="row noprint">${select({ typed: { status } }, 'status', Object.entries(STATUSES), 'Which')}<button type="submit">Show</button></form>
 ${table('In the order of their creation', webhooks, columns, { empty })}
 ${pager('/webhooks', after, next, { others: { status } })}`
   return { title: 'Webhooks', ...OWN, body }
@@ -243,7 +243,7 @@ ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? 
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
-<form method="get" action="${path}#deliveries" class="row noprint">${select({ typed: { result } }, 'result', [['', 'all'], ...DELIVERY_RESULTS], { label: 'Attempts that ended' })}<button type="submit">Show</button></form>
+<form method="get" action="${path}#deliveries" class="row noprint">${select({ typed: { result } }, 'result', [['', 'all'], ...DELIVERY_RESULTS], 'Attempts that ended')}<button type="submit">Show</button></form>
 ${attemptsTable(path, attempts, result)}
 ${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 <h2 id="recover">Given up</h2>
@@ -335,7 +335,7 @@ ${input(state, 'assets', { label: 'Coins', hint: 'As BTC, ETH, or top:10 for the
 <div class="row">${number('min_confidence', 'Least confidence', 'percent; it lives in 50–60')}${number('min_strength', 'Least strength', '0–100')}</div>
 ${choices(state, 'only_changes', [['true', 'Only when a series turns BUY or SELL, not for each bar that stays so']], { label: 'Changes' })}
 <details${[state.typed.events].flat().includes('scan_digest') && html` open`}><summary>Digest of a scan</summary>
-<div class="row">${select(state, 'timeframe', [['', '—'], ...TIMEFRAMES], { label: 'Timeframe' })}${select(state, 'exchange', [['', '—'], ...EXCHANGES], { label: 'Exchange' })}${number('top_n', 'Rows', '1–100')}${select(state, 'cadence', [['', '—'], ...CADENCES], { label: 'Every' })}</div></details>
+<div class="row">${select(state, 'timeframe', [['', '—'], ...TIMEFRAMES], 'Timeframe')}${select(state, 'exchange', [['', '—'], ...EXCHANGES], 'Exchange')}${number('top_n', 'Rows', '1–100')}${select(state, 'cadence', [['', '—'], ...CADENCES], 'Every')}</div></details>
 <details${Boolean(state.typed.max_per_second) && html` open`}><summary>Rate and order</summary>${sendingParts(state)}</details>
 <div class="row"><button type="submit" class="main">Create</button></div>
 </form>`
