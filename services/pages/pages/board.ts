@@ -120,8 +120,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     const draw = async () => {
       const rows = sorted(answer.rows, query.sort).slice(query.after, query.after + PAGE_ROWS)
       const lineOf = (row: BoardRow) => cached(sparks, seriesName(row), (name) => drawSpark(row, name))
-      const lines = new Map(await Promise.all(rows.map(async (row) => [row, await lineOf(row)] as const)))
-      return page(frame(), boardPage({ ...shown, lines, publicUrl: frame().publicUrl }))
+      const drawn = await Promise.all(rows.map(async (row) => ({ ...row, line: await lineOf(row) })))
+      return page(frame(), boardPage({ ...shown, rows: drawn, publicUrl: frame().publicUrl }))
     }
     const key = JSON.stringify([version, query, unreachable, shown.headline])
     return sendPublicPage(request, reply.header('cache-control', 'no-cache'), await cached(pages, key, draw))
@@ -161,7 +161,7 @@ interface BoardView {
   readonly answer: BoardAnswer
   readonly query: BoardPageQuery
   /** Rows of this page, each with its small line. */
-  readonly lines: ReadonlyMap<BoardRow, Html>
+  readonly rows: readonly (BoardRow & { readonly line: Html })[]
   readonly headline: ReturnType<typeof headlineOf>
   /** Venues that do not answer, a sentence for each. */
   readonly unreachable: readonly string[]
@@ -208,8 +208,7 @@ ${select({ typed }, 'sort', Object.entries(SORTS), 'Sort by')}
 </form>`
 }
 
-function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): Html {
-  const rows = [...lines.keys()]
+function rowsPart({ answer, query, rows, unreachable, hasSignIn }: BoardView): Html {
   const { series, matching, market, market_time: now } = answer
   if (series === 0) {
     return html`<p>No series has a verdict yet${unreachable.length === 0 && ': the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself'}.</p>`
@@ -229,7 +228,7 @@ function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): 
           : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${tag(row.verdict.call)}</a>`,
       '#Confidence': ({ verdict }) => (verdict === null ? '—' : `${verdict.confidence} %`),
       Regime: ({ regime }) => regimeText(regime),
-      'Last bars': (row) => lines.get(row),
+      'Last bars': ({ line }) => line,
       '#Price': ({ verdict }) => (verdict === null ? '—' : price(verdict.price)),
       '#Range, 4 of 5 cases': ({ verdict }) =>
         verdict === null ? '—' : rangeText(verdict.expected_range, verdict.price),
