@@ -119,7 +119,6 @@ const attemptSchema = z.object({
   detail: textOrNull.describe('First bytes of the answer, or what went wrong'),
   next_at: instantOrNull.describe('When it is tried again'),
 })
-export type AttemptAnswer = z.infer<typeof attemptSchema>
 
 export const attemptsAnswerSchema = z.object({
   attempts: z.array(attemptSchema).describe('Newest first'),

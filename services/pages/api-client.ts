@@ -2,17 +2,18 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { addressOf } from '../http/client-address.ts'
+import { address, type Parameters } from './components.ts'
 import type { Refusal } from './forms.ts'
 import { sessionOf } from './session.ts'
 
-type PageAnswer<Body> =
+export type PageAnswer<Body> =
   | { readonly isOk: true; readonly body: Body }
   | { readonly isOk: false; readonly refusal: Refusal }
 
 export interface PageRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
-  readonly body?: JsonObject
+  readonly body?: object
   readonly idempotencyKey?: string
 }
 
@@ -61,13 +62,13 @@ export function createPageClient(app: FastifyInstance, proof: string) {
   }
 
   /** @throws ServiceError for every refusal */
-  async function must<Body>(request: FastifyRequest, asked: PageRequest): Promise<Body> {
-    const answer = await ask<Body>(request, asked)
+  async function read<Body>(request: FastifyRequest, path: string, query: Parameters = {}): Promise<Body> {
+    const answer = await ask<Body>(request, { path: address(path, query) })
     if (answer.isOk) return answer.body
     throw errorOf(answer.refusal)
   }
 
-  return { ask, must }
+  return { ask, read }
 }
 
 /** A refusal of the interface as the error that it was. */

@@ -1,9 +1,8 @@
-import type { Result } from '../../contracts/answers/board.ts'
 import type { VerdictRow } from '../../contracts/answers/verdict-row.ts'
 import type { Series } from '../../contracts/domain/series.ts'
 import { FEWEST_FOR_PERCENT, shareText } from '../../contracts/domain/statistics.ts'
 import { MINUTE_MS } from '../../contracts/domain/timeframes.ts'
-import type { Call, Regime } from '../../contracts/domain/verdict.ts'
+import type { Regime } from '../../contracts/domain/verdict.ts'
 import { type Content, type Html, html } from './html.ts'
 import { scrolling } from './layout.ts'
 
@@ -18,14 +17,15 @@ const REGIMES: Readonly<Record<Regime, readonly [sign: string, words: string]>> 
 export const regimeText = (regime: Regime): Html =>
   html`<span aria-hidden="true">${REGIMES[regime][0]}</span> ${REGIMES[regime][1]}`
 
-export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
+/** Words that have a colour: how a call, a race, a webhook, an attempt or a payment stands. */
+const GOOD = new Set(['BUY', 'won', 'active', 'delivered', 'confirmed', 'final'])
+const BAD = new Set(['SELL', 'lost', 'disabled', 'stopped', 'exhausted', 'uncollectable'])
+const WAITING = new Set(['paused', 'failed', 'owed', 'settling', 'broadcast', 'unknown'])
 
-export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
-
-const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
-export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
-const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
-export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
+export function tag(word: string): Html {
+  const tone = GOOD.has(word) ? ' good' : BAD.has(word) ? ' bad' : WAITING.has(word) ? ' warn' : ''
+  return html`<span class="tag${tone}">${word}</span>`
+}
 
 /** Stands wherever a confidence is shown: it says nothing of where the price ends. */
 export const CONFIDENCE_IS =
@@ -45,20 +45,16 @@ export function ageText(iso: string, now: string): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1_440)} days ago`
 }
 
-/** A price as people read it: six significant digits. */
-export const price = (value: number): string =>
-  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 1_000 })
-
-/** A price that is only expected: more digits would say more than is known. */
-export const expectedPrice = (value: number): string =>
-  value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
+/** A price as people read it. One that is only expected has four digits: more would say more than is known. */
+export const price = (value: number, digits: 4 | 6 = 6): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: digits, useGrouping: value >= 1_000 })
 
 export const signedPercent = (share: number): string =>
   `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
 
 /** How far a price may go: in four of five cases it ends between these. @param at the price that it is counted from */
 export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
-  range === null ? '—' : `${expectedPrice(at * (1 + range.p10))} to ${expectedPrice(at * (1 + range.p90))}`
+  range === null ? '—' : `${price(at * (1 + range.p10), 4)} to ${price(at * (1 + range.p90), 4)}`
 
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
   `${signedPercent(range.p10)} to ${signedPercent(range.p90)}`
@@ -83,14 +79,15 @@ export const proofLink = (verdictId: string, about: string): Html =>
  * A table that scrolls by itself where it is too wide.
  *
  * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers, and the first one heads a row
- * @param form `cards`: on a narrow screen a row becomes a card
+ * @param options `empty` is shown where there are no rows; of the form `cards`, a row becomes a card on a narrow screen
  */
 export function table<Row>(
   caption: string,
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => Content>>,
-  form: 'tight' | 'cards' = 'tight',
+  { form = 'tight', empty }: { readonly form?: 'tight' | 'cards'; readonly empty?: Html } = {},
 ): Html {
+  if (empty !== undefined && rows.length === 0) return empty
   const all = Object.entries(columns).map(([heading, cell]) => {
     const name = heading.replace(/^#/, '')
     const label = form === 'cards' && html` data-name="${name}"`
@@ -124,7 +121,7 @@ export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''):
   html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
 
 type Cursor = string | number | undefined | null
-type Parameters = Readonly<Record<string, Cursor>>
+export type Parameters = Readonly<Record<string, Cursor>>
 
 /**
  * Links to the first page and the next one of a list.
@@ -136,9 +133,8 @@ export function pager(
   path: string,
   here: Cursor,
   next: Cursor,
-  options: { readonly name?: string; readonly others?: Parameters; readonly at?: string } = {},
+  { name = 'after', others = {}, at = '' }: { name?: string; others?: Parameters; at?: string } = {},
 ): Html | undefined {
-  const { name = 'after', others = {}, at = '' } = options
   const link = (cursor: Cursor) => `${address(path, { ...others, [name]: cursor })}${at}`
   if (here === undefined && next === null) return undefined
   return html`<p class="row noprint">${here !== undefined && html`<a href="${link(undefined)}">To the beginning</a>`}${next !== null && html`<a href="${link(next)}" rel="next">Further</a>`}</p>`

@@ -37,7 +37,9 @@ interface InputOptions extends FieldOptions {
   readonly isCode?: boolean
 }
 
-type Choice = readonly [value: string, text: string]
+/** A value that is its own text, or has another. */
+type Choice = string | readonly [value: string, text: string]
+const pairOf = (choice: Choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice)
 
 /** The value of a form field; empty without it. @throws ServiceError `invalid_request` for one that is sent twice */
 export const textOf = (form: Typed, name: string): string => {
@@ -52,7 +54,7 @@ export const named = (refusal: Refusal, code: string, field: string): Refusal =>
   refusal.code === code ? { ...refusal, details: { fields: [{ field, problem: refusal.message }] } } : refusal
 
 /** The fault and the hint of a field, and the attributes that refer to them. */
-function fieldParts({ refusal }: FormState, name: string, hint: Content) {
+function fieldParts({ refusal }: FormState, name: string, hint?: Content) {
   // A fault may be within the field, as in `assets.0`.
   const fault = refusal?.details?.fields?.find(({ field }) => field.split('.')[0] === name)?.problem
   const ids = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean)
@@ -69,18 +71,16 @@ export function input(state: FormState, name: string, options: InputOptions): Ht
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${isRequired && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${isCode && html` spellcheck="false" autocapitalize="off"`}${aria}>${below}</div>`
 }
 
-export function select(
-  state: FormState,
-  name: string,
-  values: readonly Choice[],
-  options: FieldOptions,
-): Html {
-  const { aria, below } = fieldParts(state, name, options.hint)
+export function select(state: FormState, name: string, values: readonly Choice[], label: string): Html {
+  const { aria, below } = fieldParts(state, name)
   const chosen = textOf(state.typed, name)
-  const all = values.map(
-    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
-  )
-  return html`<div class="field"><label for="${name}">${options.label}</label><select id="${name}" name="${name}"${aria}>${all}</select>${below}</div>`
+  const all = values
+    .map(pairOf)
+    .map(
+      ([value, text]) =>
+        html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+    )
+  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}"${aria}>${all}</select>${below}</div>`
 }
 
 /** Boxes of which several may be ticked. */
@@ -93,10 +93,12 @@ export function choices(
   const { below } = fieldParts(state, name, options.hint)
   const typed = state.typed[name]
   const chosen = typed === undefined ? (options.chosen ?? []) : [typed].flat()
-  const boxes = values.map(
-    ([value, text]) =>
-      html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${text}</label>`,
-  )
+  const boxes = values
+    .map(pairOf)
+    .map(
+      ([value, text]) =>
+        html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${text}</label>`,
+    )
   return html`<fieldset><legend>${options.label}</legend><div>${boxes}</div>${below}</fieldset>`
 }
 

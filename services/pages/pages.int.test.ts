@@ -10,7 +10,6 @@ import type { SeriesHistory } from '../../contracts/answers/history.ts'
 import type { AuthorizationRequest } from '../accounts/index.ts'
 import { type ServiceProcess, startServiceProcess } from '../http/testing/start-service-process.ts'
 import { page as wholePage } from './layout.ts'
-import { erasedPage } from './pages/account.ts'
 import { backPage, brokenRequestPage, consentPage } from './pages/oauth-consent.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
@@ -267,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     expect(found).toEqual([])
   })
 
-  test('pages that take a program or an end to be seen have no fault', async () => {
+  test('pages that take a program to be seen have no fault', async () => {
     const frame = { market: 'simulated', version: '1.2.3', publicUrl: service.url } as const
     const client = { clientId: 'https://agent.example/client.json', name: 'Example App', redirectUris: [] }
     const request = { client, redirectUri: 'http://127.0.0.1:7777/back', scopes: ['calls'] }
@@ -277,7 +276,6 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
       ['consent', consentPage(request as unknown as AuthorizationRequest, 'ada@example.com', 'client_id=x')],
       ['consent-broken', brokenRequestPage('redirect_uri is not one of the client')],
       ['consent-back', backPage(back)],
-      ['erased', erasedPage],
     ] as const) {
       const body = wholePage(frame, shown)
       await page.route(`**/shown/${name}`, (route) => route.fulfill({ contentType: 'text/html', body }))

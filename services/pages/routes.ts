@@ -15,11 +15,10 @@ import { oauthPages } from './pages/oauth-consent.ts'
 import { seriesPages } from './pages/series.ts'
 import { trackRecordPages } from './pages/track-record.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './pages/verify.ts'
-import { webhookPageRoutes } from './pages/webhook-routes.ts'
+import { webhookPageRoutes } from './pages/webhooks.ts'
 
 /** Parts that are left out have no pages. */
 export interface PagesPluginOptions extends Omit<BoardPagesOptions, 'hasSignIn'>, VerifyRoutesOptions {
-  readonly publicUrl: () => string
   readonly accounts?: AccountRoutesOptions | undefined
   readonly knowledge?: Omit<DocsRoutesOptions, 'frame'> | undefined
   readonly webhooks?: object | undefined
@@ -29,12 +28,12 @@ export interface PagesPluginOptions extends Omit<BoardPagesOptions, 'hasSignIn'>
 
 /** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
 export const pagesPlugin: FastifyPluginAsync<PagesPluginOptions> = async (app, options) => {
-  const { accounts, knowledge, webhooks, frame, publicUrl } = options
+  const { accounts, knowledge, webhooks, frame } = options
   const client = createPageClient(app, options.ownProof)
   await app.register(assetRoutes)
   await app.register(boardPages, { ...options, hasSignIn: accounts !== undefined })
   await app.register(verifyRoutes, options)
-  if (knowledge !== undefined) await app.register(docsRoutes, { publicUrl, ...knowledge, frame })
+  if (knowledge !== undefined) await app.register(docsRoutes, { ...knowledge, frame })
   await app.register(async (forms) => {
     // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
     await forms.register(formbody)

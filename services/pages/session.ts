@@ -10,10 +10,8 @@ type Request = Pick<FastifyRequest, 'headers'>
 const [SESSION, NOTE] = ['__Host-session', '__Host-note'] as const
 const NOTE_MS = 60_000
 
-function cookieOf({ headers }: Request, name: string): string {
-  const pairs = (headers.cookie ?? '').split(';').map((part) => part.trim().split('=', 2))
-  return pairs.find(([one]) => one === name)?.[1] ?? ''
-}
+const cookieOf = ({ headers }: Request, name: string): string =>
+  new RegExp(`(?:^|; *)${name}=([^;]*)`).exec(headers.cookie ?? '')?.[1] ?? ''
 
 const setCookie = (reply: FastifyReply, name: string, value: string, ms: number): FastifyReply =>
   reply.header(
@@ -36,10 +34,16 @@ export const leaveNote = (reply: FastifyReply, note: object, ms = NOTE_MS): Fast
   setCookie(reply, NOTE, Buffer.from(JSON.stringify(note)).toString('base64url'), ms)
 export const removeNote = (reply: FastifyReply): FastifyReply => setCookie(reply, NOTE, '', 0)
 
-/** The note of a browser; undefined if there is none of this form. */
-export function noteOf<Note>(request: Request, schema: z.ZodType<Note>): Note | undefined {
+/** The note of a browser; undefined if there is none of this form. @param reply removes it, where it is given */
+export function noteOf<Note>(
+  request: Request,
+  schema: z.ZodType<Note>,
+  reply?: FastifyReply,
+): Note | undefined {
   try {
-    return schema.parse(JSON.parse(Buffer.from(cookieOf(request, NOTE), 'base64url').toString()))
+    const note = schema.parse(JSON.parse(Buffer.from(cookieOf(request, NOTE), 'base64url').toString()))
+    if (reply !== undefined) removeNote(reply)
+    return note
   } catch {
     return undefined
   }

@@ -295,7 +295,8 @@ test('an account is erased only by the word', async () => {
   expect([not.statusCode, done]).toEqual([400, []])
   expect(not.body).toContain('aria-invalid="true"')
   const gone = await post('/account/erase', { confirm: 'ERASE' }, { cookie })
-  expect(gone.headers['set-cookie']).toContain('Max-Age=0')
+  expect([gone.statusCode, gone.headers['set-cookie']]).toEqual([303, expect.stringContaining('Max-Age=0')])
+  expect((await get(String(gone.headers.location))).body).toContain('The account is erased')
   expect(done.map(([name]) => name)).toEqual(['erase'])
 })
 

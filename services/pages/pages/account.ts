@@ -1,14 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
-import type { PaymentState } from '../../../contracts/answers/service-block.ts'
 import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PageRequest } from '../api-client.ts'
-import { address, copyable, note, pager, type Tone, table, tag, tiles, time, whole } from '../components.ts'
+import type { PageAnswer, PageClient, PageRequest } from '../api-client.ts'
+import { copyable, note, type Parameters, pager, table, tag, tiles, time, whole } from '../components.ts'
 import {
   action,
   EMPTY_FORM,
@@ -21,7 +20,7 @@ import {
 } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, sendPage } from '../layout.ts'
-import { endSession, leaveNote, noteOf, ownForm, removeNote, sessionOf } from '../session.ts'
+import { endSession, leaveNote, noteOf, ownForm, sessionOf } from '../session.ts'
 import type { PagesOptions } from './series.ts'
 import { askToSignIn, returnPath, sendSignIn, signInForms } from './sign-in.ts'
 import { endpointsPart, type Webhooks } from './webhooks.ts'
@@ -35,6 +34,7 @@ const querySchema = z.object({
   after: z.string().max(256).optional(),
   paid: z.string().max(64).optional(),
   signed_in: z.string().max(1).optional(),
+  erased: z.string().max(1).optional(),
   return_to: z.string().max(LIMITS.requestUrlCharacters).optional(),
 })
 
@@ -48,6 +48,8 @@ const NOT_ERASED: Refusal = {
 
 const NOT_KEPT =
   'You are signed in, but your browser did not keep the session: it keeps it over HTTPS, and at localhost, only.'
+const ERASED =
+  'The account is erased: its keys have ended, its webhooks are removed, and its address is forgotten.'
 
 /** `/account`: sign-in by a code, and the account of a session: plan, keys, usage, payments, and how to erase it. */
 export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
@@ -56,62 +58,60 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   signInForms(app, options)
 
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
-    const { return_to, signed_in, ...query } = request.query
+    const { return_to, signed_in, erased, ...query } = request.query
     if (sessionOf(request) === undefined) {
-      const notice = signed_in === undefined ? undefined : NOT_KEPT
+      const notice = erased === undefined ? signed_in && NOT_KEPT : ERASED
       return sendSignIn(request, reply, options, { ...EMPTY_FORM, notice })
     }
     const onward = returnPath({ return_to })
     if (onward !== undefined) return reply.redirect(onward, 303)
-    const issued = noteOf(request, keyNote)
-    if (issued !== undefined) removeNote(reply)
-    return sendAccount(request, reply, { ...query, issued })
-  })
-
-  app.post('/account/sign-out', async (request, reply) => {
-    ownForm(request, frame().publicUrl)
-    return endSession(reply).redirect('/', 303)
+    return sendAccount(request, reply, { ...query, issued: noteOf(request, keyNote, reply) })
   })
 
   /** Sends the page of the account that is signed in. */
-  async function sendAccount(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { state = EMPTY_FORM, ...shown }: Partial<AccountView>,
-  ): Promise<FastifyReply> {
-    const ask = <Body>(path: string) => client.must<Body>(request, { path })
-    const askIfServed = async <Body>(path: string, query: Parameters<typeof address>[1]) =>
-      app.hasRoute({ method: 'GET', url: path }) ? ask<Body>(address(path, query)) : undefined
-    const [account, usage, { apps }, payments, webhooks] = await Promise.all([
-      ask<AccountAnswer>('/api/account'),
-      ask<UsageAnswer>(address('/api/usage', { after: shown.after, limit: ROWS })),
-      ask<AppsAnswer>('/api/apps'),
-      askIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
-      askIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
-    ])
-    const page = accountPage({ account, usage, payments, webhooks, apps, state, ...shown })
-    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), page)
+  async function sendAccount(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
+    const account = await readAccount(app, client, request, shown)
+    return sendPage(reply.code(shown.state?.refusal?.status ?? 200), frame(), accountPage(account, shown))
   }
 
   for (const [path, { ask, to, done }] of Object.entries(FORMS))
     app.post(`/account/${path}`, async (request, reply) => {
       const typed = ownForm(request, frame().publicUrl)
       const asked = ask(typed)
-      const answer =
-        'code' in asked ? ({ isOk: false, refusal: asked } as const) : await client.ask<never>(request, asked)
+      const answer = 'path' in asked ? await client.ask(request, asked) : asked
       if (!answer.isOk) return sendAccount(request, reply, { state: { typed, refusal: answer.refusal } })
-      done?.(reply, answer.body)
-      return typeof to === 'string' ? reply.redirect(to, 303) : sendPage(reply, frame(), to)
+      done?.(reply, answer.body as never)
+      return reply.redirect(to, 303)
     })
 }
 
-/** A form of the account. */
+/** The parts of the page. Payments are undefined where nothing is sold, and webhooks where there are none at all. */
+async function readAccount(app: FastifyInstance, client: PageClient, request: FastifyRequest, shown: Shown) {
+  const read = <Body>(path: string, query?: Parameters) => client.read<Body>(request, path, query)
+  const readIfServed = async <Body>(path: string, query: Parameters) =>
+    app.hasRoute({ method: 'GET', url: path }) ? read<Body>(path, query) : undefined
+  const [account, usage, { apps }, payments, webhooks] = await Promise.all([
+    read<AccountAnswer>('/api/account'),
+    read<UsageAnswer>('/api/usage', { after: shown.after, limit: ROWS }),
+    read<AppsAnswer>('/api/apps'),
+    readIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
+    readIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
+  ])
+  return { account, usage, apps, payments, webhooks }
+}
+type Account = Awaited<ReturnType<typeof readAccount>>
+
+/** Shown beside the account: pages of usage and of payments, a new key, and a refused form. */
+type Shown = Partial<Pick<z.infer<typeof querySchema>, 'after' | 'paid'>> & {
+  readonly issued?: z.infer<typeof keyNote> | undefined
+  readonly state?: FormState
+}
+
+/** A form of the account: its request of the interface, or an answer of its own, and the path that it leads to. */
 interface Form {
-  /** Its request of the interface, or a refusal of its own. */
-  readonly ask: (typed: Typed) => PageRequest | Refusal
-  /** The path that it leads to, or the page that it shows. */
-  readonly to: string | Page
+  readonly ask: (typed: Typed) => PageRequest | PageAnswer<unknown>
   readonly done?: (reply: FastifyReply, answer: never) => FastifyReply
+  readonly to: string
 }
 
 const remove = (path: string): PageRequest => ({ method: 'DELETE', path })
@@ -119,15 +119,6 @@ const endOne = (part: string): Form => ({
   ask: (typed) => remove(`/api/${part}/${encodeURIComponent(textOf(typed, 'id'))}`),
   to: `/account#${part}`,
 })
-
-const OWN = { at: '/account', isPrivate: true } as const
-
-/** After an account was erased. */
-export const erasedPage: Page = {
-  ...OWN,
-  title: 'Erased',
-  body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
-}
 
 const FORMS: Readonly<Record<string, Form>> = {
   keys: {
@@ -138,63 +129,26 @@ const FORMS: Readonly<Record<string, Form>> = {
   'keys/revoke': endOne('keys'),
   'apps/end': endOne('apps'),
   'sessions/end': { ask: () => remove('/api/sessions'), done: endSession, to: '/' },
+  'sign-out': { ask: () => ({ isOk: true, body: {} }), done: endSession, to: '/' },
   erase: {
-    ask: (typed) => (textOf(typed, 'confirm').trim() === 'ERASE' ? remove('/api/account') : NOT_ERASED),
+    ask: (typed) =>
+      textOf(typed, 'confirm').trim() === 'ERASE'
+        ? remove('/api/account')
+        : { isOk: false, refusal: NOT_ERASED },
     done: endSession,
-    to: erasedPage,
+    to: '/account?erased=1',
   },
 }
 
-const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
-  owed: 'warn',
-  settling: 'warn',
-  broadcast: 'warn',
-  unknown: 'warn',
-  confirmed: 'ok',
-  final: 'ok',
-  uncollectable: 'failed',
-  refunded: '',
-}
-
-interface AccountView {
-  readonly account: AccountAnswer
-  readonly usage: UsageAnswer
-  /** Undefined where nothing is sold. */
-  readonly payments: OwnPaymentsAnswer | undefined
-  readonly issued?: { readonly key: string; readonly label: string } | undefined
-  readonly apps: readonly AppRow[]
-  /** The first of its webhooks; undefined where there are none at all. */
-  readonly webhooks: Webhooks | undefined
-  readonly state: FormState
-  /** Cursors of the pages of usage and of payments. */
-  readonly after?: string | undefined
-  readonly paid?: string | undefined
-}
-
 /** The account: plan, keys, sessions, usage, payments, and how to leave. */
-function accountPage(view: AccountView): Page {
-  const { account, issued, state, webhooks, payments } = view
+function accountPage({ account, usage, apps, payments, webhooks }: Account, shown: Shown): Page {
+  const { issued, state = EMPTY_FORM } = shown
   const { quota, plan, next_plans: later } = account
   const { daily, limit, used } = quota
-  const days =
-    daily === null
-      ? `of ${whole(limit)}; no limit a day`
-      : `today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
-  const parts = Object.entries({
-    keys: 'Keys',
-    sessions: 'Sessions',
-    apps: 'Programs',
-    ...(webhooks && { endpoints: 'Endpoints' }),
-    usage: 'Usage',
-    ...(payments && { payments: 'Payments' }),
-    erase: 'Erase',
-  })
-  const plans = later.map(
-    ({ tier, from, to }) => html`<p>Then ${tier}, from ${time(from)} to ${time(to)} UTC.</p>`,
-  )
+  const today = daily && `today ${whole(daily.remaining)} of ${whole(daily.limit)}, `
   const body = html`<h1>Account</h1>
 <div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
-${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
+${issued && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
 ${refusalNote(state.refusal)}
 ${tiles([
   [
@@ -202,35 +156,35 @@ ${tiles([
     account.tier,
     html`${plan === null ? 'since' : 'until'} ${time(plan?.to ?? account.opened_at, 'day')} UTC`,
   ],
-  ['Calls left', whole(quota.remaining), days],
+  ['Calls left', whole(quota.remaining), html`${today}in all ${whole(limit - used)} of ${whole(limit)}`],
   ['Used', whole(used), html`of ${whole(limit)}; counted anew ${time(quota.resets_at)} UTC`],
 ])}
-<nav aria-label="On this page"><p class="row">${parts.map(([at, name]) => html`<a href="#${at}">${name}</a>`)}</p></nav>
+<nav aria-label="On this page"><p class="row"><a href="#keys">Keys</a><a href="#sessions">Sessions</a><a href="#apps">Programs</a>${webhooks && html`<a href="#endpoints">Endpoints</a>`}<a href="#usage">Usage</a>${payments && html`<a href="#payments">Payments</a>`}<a href="#erase">Erase</a></p></nav>
 <h2>Plan</h2>
-<p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
-${plans}
-${keysPart(view)}
+<p>${payments ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+${later.map(({ tier, from, to }) => html`<p>Then ${tier}, from ${time(from)} to ${time(to)} UTC.</p>`)}
+${keysPart(account, state)}
 <h2 id="sessions">Sessions</h2>
 <p>A session lasts ${LIMITS.sessionMs / DAY_MS} days in the browser that signed in. A lost device, or one that somebody else uses, is shut out by ending all of them, this one too.</p>
 ${action('/account/sessions/end', 'Sign out everywhere', { tone: 'bad', question: 'End every session, this one too?' })}
-${appsPart(view.apps)}
-${webhooks !== undefined && endpointsPart(webhooks)}
-${usagePart(view)}
-${payments !== undefined && paymentsPart(payments, view)}
+${appsPart(apps)}
+${webhooks && endpointsPart(webhooks)}
+${usagePart(usage, shown)}
+${payments && paymentsPart(payments, shown)}
 <h2 id="erase">Erase</h2>
 <p>Keys and sessions end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
 <form method="post" action="/account/erase" class="stack">
 ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxLength: 16, isCode: true })}
 <div><button type="submit" class="bad">Erase this account</button></div>
 </form>`
-  return { ...OWN, title: 'Account', body }
+  return { title: 'Account', at: '/account', isPrivate: true, body }
 }
 
 /** A button that ends one thing. */
 const ending = (path: string, text: string, id: string, label: string, effect: string): Html =>
   action(`/account/${path}`, text, { tone: 'bad', fields: { id }, question: `${label}? ${effect}`, label })
 
-function keysPart({ account: { keys }, state }: AccountView): Html {
+function keysPart({ keys }: AccountAnswer, state: FormState): Html {
   const effect = 'Programs that use it are refused from then on.'
   const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
     Key: ({ hint }) => html`<code>${hint}</code>`,
@@ -259,7 +213,7 @@ function appsPart(apps: readonly AppRow[]): Html {
 ${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}`
 }
 
-function usagePart({ usage: { days, debits, next }, after, paid }: AccountView): Html {
+function usagePart({ days, debits, next }: UsageAnswer, { after, paid }: Shown): Html {
   const tools = [...new Set(days.flatMap((day) => Object.keys(day.tools)))].toSorted()
   const ofTool = (name: string) => (day: (typeof days)[number]) => day.tools[name] ?? 0
   const most = Math.max(1, ...days.map(({ calls }) => calls))
@@ -283,12 +237,12 @@ ${debits.length > 0 && html`<details${after !== undefined && html` open`}><summa
 }
 
 /** Payments for plans, each with its id: its holder reads the payment at the interface. */
-function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: AccountView): Html {
+function paymentsPart({ payments, next }: OwnPaymentsAnswer, { after, paid }: Shown): Html {
   const rows = table('For plans of this account, newest first, as they stand on the chain', payments, {
     'Paid, UTC': ({ claimed_at }) => time(claimed_at),
     For: ({ product }) => product.replace('plans/', 'plan '),
     '#USDC': ({ amount_usdc }) => amount_usdc,
-    State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+    State: ({ state }) => tag(state),
     'What that means': ({ reason, next_step: step }) =>
       html`<span class="wide">${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</span>`,
     'Payer, transaction, block': ({ payer, transaction, block }) =>

@@ -55,7 +55,7 @@ test('browsers get the board, programs the description', async () => {
   expect(page.headers.vary).toBe('accept, accept-encoding')
   expect(page.body).toContain('href="/series/SIM/ETH/1h"')
   expect(page.body).toContain(
-    '<span class="tag buy">BUY</span></a></td><td class="num" data-name="Confidence">56 %',
+    '<span class="tag good">BUY</span></a></td><td class="num" data-name="Confidence">56 %',
   )
   expect(page.body).toContain('<polyline class="line c2" points="')
   expect(page.body).toContain('curl https://signals.example.com/mcp')
@@ -102,7 +102,7 @@ test('a browser has the page once: compressed, and again only when the board cha
   wall = 1_000
   const changed = await ask(String(first.headers.etag))
   expect(changed.statusCode).toBe(200)
-  expect(gunzipSync(changed.rawPayload).toString()).toContain('<span class="tag sell">SELL</span>')
+  expect(gunzipSync(changed.rawPayload).toString()).toContain('<span class="tag bad">SELL</span>')
   expect(lines).toBe(1)
 })
 

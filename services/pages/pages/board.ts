@@ -22,7 +22,6 @@ import { sparkline } from '../charts.ts'
 import {
   ageText,
   CONFIDENCE_IS,
-  callTag,
   copyable,
   note,
   pager,
@@ -30,7 +29,6 @@ import {
   proofLink,
   rangeText,
   regimeText,
-  resultTag,
   seriesLink,
   seriesPath,
   soFar,
@@ -122,8 +120,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     const draw = async () => {
       const rows = sorted(answer.rows, query.sort).slice(query.after, query.after + PAGE_ROWS)
       const lineOf = (row: BoardRow) => cached(sparks, seriesName(row), (name) => drawSpark(row, name))
-      const lines = new Map(await Promise.all(rows.map(async (row) => [row, await lineOf(row)] as const)))
-      return page(frame(), boardPage({ ...shown, lines, publicUrl: frame().publicUrl }))
+      const drawn = await Promise.all(rows.map(async (row) => ({ ...row, line: await lineOf(row) })))
+      return page(frame(), boardPage({ ...shown, rows: drawn, publicUrl: frame().publicUrl }))
     }
     const key = JSON.stringify([version, query, unreachable, shown.headline])
     return sendPublicPage(request, reply.header('cache-control', 'no-cache'), await cached(pages, key, draw))
@@ -163,7 +161,7 @@ interface BoardView {
   readonly answer: BoardAnswer
   readonly query: BoardPageQuery
   /** Rows of this page, each with its small line. */
-  readonly lines: ReadonlyMap<BoardRow, Html>
+  readonly rows: readonly (BoardRow & { readonly line: Html })[]
   readonly headline: ReturnType<typeof headlineOf>
   /** Venues that do not answer, a sentence for each. */
   readonly unreachable: readonly string[]
@@ -198,20 +196,19 @@ ${firstCall(view)}`,
 function filterForm({ answer, query }: BoardView): Html {
   const typed = { ...query, after: undefined }
   const filter = (name: string, label: string, values: readonly string[]) =>
-    select({ typed }, name, [['', 'all'], ...values.map((one) => [one, one] as const)], { label })
+    select({ typed }, name, [['', 'all'], ...values], label)
   const isFiltered = [typed.exchange, typed.coin, typed.timeframe, typed.call].some(Boolean)
   return html`<form id="series" action="/#series" method="get" class="row noprint" aria-label="Which series, and in which order">
 ${answer.exchanges.length > 1 && filter('exchange', 'Exchange', answer.exchanges)}
 ${filter('coin', 'Coin', answer.coins)}
 ${filter('timeframe', 'Timeframe', answer.timeframes)}
 ${filter('call', 'Call', CALLS)}
-${select({ typed }, 'sort', Object.entries(SORTS), { label: 'Sort by' })}
+${select({ typed }, 'sort', Object.entries(SORTS), 'Sort by')}
 <button type="submit">Show</button>${isFiltered && html`<a href="/#series">all</a>`}
 </form>`
 }
 
-function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): Html {
-  const rows = [...lines.keys()]
+function rowsPart({ answer, query, rows, unreachable, hasSignIn }: BoardView): Html {
   const { series, matching, market, market_time: now } = answer
   if (series === 0) {
     return html`<p>No series has a verdict yet${unreachable.length === 0 && ': the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself'}.</p>`
@@ -228,10 +225,10 @@ function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): 
       Call: (row) =>
         row.verdict === null
           ? html`<a href="${seriesPath(row)}#ask">${tag('open')}</a>`
-          : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${callTag(row.verdict.call)}</a>`,
+          : html`<a class="plain" href="/verify/${row.verdict.verdict_id}" aria-label="${row.verdict.call}: proof of ${row.coin} ${row.timeframe}">${tag(row.verdict.call)}</a>`,
       '#Confidence': ({ verdict }) => (verdict === null ? '—' : `${verdict.confidence} %`),
       Regime: ({ regime }) => regimeText(regime),
-      'Last bars': (row) => lines.get(row),
+      'Last bars': ({ line }) => line,
       '#Price': ({ verdict }) => (verdict === null ? '—' : price(verdict.price)),
       '#Range, 4 of 5 cases': ({ verdict }) =>
         verdict === null ? '—' : rangeText(verdict.expected_range, verdict.price),
@@ -240,9 +237,9 @@ function rowsPart({ answer, query, lines, unreachable, hasSignIn }: BoardView): 
       'Last decided': ({ decided_call: past, ...row }) =>
         past === null
           ? ''
-          : html`${past.call} ${resultTag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
+          : html`${past.call} ${tag(past.result)} ${proofLink(past.verdict_id, `${row.coin} ${row.timeframe}, decided`)}`,
     },
-    'cards',
+    { form: 'cards' },
   )}${pager('/', after || undefined, next, { others, at: '#series' })}
 ${market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}`
 }

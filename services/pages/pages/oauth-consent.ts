@@ -50,7 +50,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     const [, query = ''] = /\?(.*)$/s.exec(request.url) ?? []
     const asked = await read(request, reply, query)
     if (asked === undefined) return reply
-    const { email } = await client.must<AccountAnswer>(request, { path: '/api/account' })
+    const { email } = await client.read<AccountAnswer>(request, '/api/account')
     const page = consentPage(asked, email ?? 'an account without an address', query)
     return sendPage(reply, frame(), page, consentPolicy(asked.redirectUri))
   })

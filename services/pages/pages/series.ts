@@ -6,20 +6,19 @@ import type { HistoryRow, SeriesHistory } from '../../../contracts/answers/histo
 import type { MarketsAnswer } from '../../../contracts/answers/markets.ts'
 import type { SpeechAnswerRow, TrackRecordAnswer } from '../../../contracts/answers/track-record.ts'
 import { type Series, seriesName } from '../../../contracts/domain/series.ts'
+import { countText } from '../../../contracts/domain/statistics.ts'
 import { timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import { likelierBarrier } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { didYouMean, nearestName } from '../../../contracts/infra/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesParams } from '../../http/routes/history.ts'
-import type { PageClient } from '../api-client.ts'
+import { errorOf, type PageClient } from '../api-client.ts'
 import { CHART_LIBRARY, SERIES_SCRIPT } from '../assets.ts'
 import {
   address,
   ageText,
   CONFIDENCE_IS,
-  callTag,
-  expectedPrice,
   facts,
   note,
   pager,
@@ -29,7 +28,6 @@ import {
   rangePercent,
   rangeText,
   regimeText,
-  resultTag,
   seriesPath,
   table,
   tag,
@@ -60,8 +58,8 @@ const REFRESH = 5
 /** `GET /series/:exchange/:coin/:timeframe`: one series for people. `POST` asks for its open call, which is counted. */
 export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
   async function view(request: FastifyRequest, series: Series, after?: string): Promise<SeriesView> {
-    const path = address(`/api${seriesPath(series)}`, { after, limit: TABLE_ROWS })
-    const history = await client.must<SeriesHistory>(request, { path })
+    const query = { after, limit: TABLE_ROWS }
+    const history = await client.read<SeriesHistory>(request, `/api${seriesPath(series)}`, query)
     if (history.rows.length === 0 && history.withheld === 0) await requireMarket(client, request, series)
     const record = await client.ask<TrackRecordAnswer>(request, { path: '/api/track-record?limit=1' })
     return { history, after, speech: record.isOk ? record.body.speech : [] }
@@ -77,9 +75,10 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     const call = { name: 'get_trade_call', arguments: { ...request.params } }
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
     const asked = { method: 'POST', path: '/mcp', body, idempotencyKey } as const
-    const answer = await client.must<RpcAnswer>(request, asked)
+    const answer = await client.ask<RpcAnswer>(request, asked)
+    if (!answer.isOk) throw errorOf(answer.refusal)
     const shown = await view(request, request.params)
-    return sendPage(reply, frame(), seriesPage({ ...shown, asked: askedOf(answer) }))
+    return sendPage(reply, frame(), seriesPage({ ...shown, asked: askedOf(answer.body) }))
   })
 }
 
@@ -90,7 +89,7 @@ async function requireMarket(client: PageClient, request: FastifyRequest, series
   const markets = await client.ask<MarketsAnswer>(request, { path })
   const offered = markets.isOk ? markets.body.rows.flatMap((row) => row.timeframes) : []
   if (!markets.isOk || offered.some((one) => one.timeframe === timeframe)) return
-  const { coins } = await client.must<BoardAnswer>(request, { path: '/api/board?limit=1' })
+  const { coins } = await client.read<BoardAnswer>(request, '/api/board', { limit: 1 })
   throw new ServiceError('not_found', {
     message: `There is no series ${coin} ${timeframe} on ${exchange}${didYouMean(nearestName(coin, coins))}`,
     nextStep: 'The board lists all series.',
@@ -110,13 +109,11 @@ type Asked = OpenCall | Pick<Refusal, 'message' | 'next_step'>
 const askedOf = ({ result, error }: RpcAnswer): Asked =>
   result?.structuredContent ?? { message: error?.message ?? '', next_step: error?.data?.next_step ?? '' }
 
+/** A page of verdicts, its cursor, at which timeframes calls are made, and the answer of a call that the visitor made. */
 export interface SeriesView {
   readonly history: SeriesHistory
-  /** Whether calls are made at each timeframe; empty where that is not known here. */
-  readonly speech: readonly SpeechAnswerRow[]
-  /** Cursor of the page, as in the address. */
   readonly after: string | undefined
-  /** The answer of the call that the visitor made. */
+  readonly speech: readonly SpeechAnswerRow[]
   readonly asked?: Asked
 }
 
@@ -145,6 +142,8 @@ ${pager(seriesPath(series), after, next)}</div>
   }
 }
 
+const minuteText = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
+
 /** The script draws here; the table of the page holds the same. */
 function chartPart({ exchange, coin, timeframe }: Series, after: string | undefined): Html {
   const help = 'Arrow keys go from bar to bar, Enter opens the proof, plus and minus zoom'
@@ -155,17 +154,12 @@ function chartPart({ exchange, coin, timeframe }: Series, after: string | undefi
 <figcaption>Arrows: where BUY (up) and SELL (down) begin; a line leads to the end of each race, green where the call won, red where it lost. Shaded ahead: the expected range, in four of five cases and in every second. Dashed: the barriers of the newest verdict. Strip below: the regime. ${help}. Times are in UTC.</figcaption></figure>`
 }
 
-function newestPart(
-  row: HistoryRow,
-  { market, market_time: now, withheld }: SeriesHistory,
-  after?: string,
-): Html {
+function newestPart(row: HistoryRow, history: SeriesHistory, after?: string): Html {
+  const { market, market_time: now, withheld } = history
   const { expected_range: range, expected_volatility: volatility } = row
   const says = after !== undefined ? 'Newest on this page' : market === 'live' ? 'Newest decided' : 'Call now'
   const ends =
-    range === null
-      ? 'no forecast: the market stands still'
-      : html`at the end of the window, ${rangePercent(range)}`
+    range === null ? 'no forecast: the market stands still' : `${rangePercent(range)}, at the end of it`
   const closed = html`bar closed ${time(row.bar_close)} UTC, ${ageText(row.bar_close, now)}`
   const sure = `that the ${likelierBarrier(row.probability)} barrier comes first; a coin has 50 %. Strength ${row.strength} of 100`
   const over = html`window ${row.is_open ? 'closes' : 'closed'} ${time(row.valid_until)} UTC; ${proofLink(row.verdict_id, 'the newest verdict')}`
@@ -173,13 +167,13 @@ function newestPart(
   return html`${tiles([
     ['Price range, 4 of 5 cases', rangeText(range, row.price), ends],
     ['Volatility', deviation, 'standard deviation of the return over the window'],
-    [says, callTag(row.call), html`at ${price(row.price)}, ${closed}`],
+    [says, tag(row.call), html`at ${price(row.price)}, ${closed}`],
     ['Confidence', `${row.confidence} %`, sure],
     ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)} UTC`],
     ['Outcome', outcomeTag(row), over],
   ])}
-${range !== null && html`<p>By the end of its window the price is expected at ${rangeText(range, row.price)} in four of five cases, and at ${expectedPrice(row.price * (1 + range.p25))} to ${expectedPrice(row.price * (1 + range.p75))} in every second. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`}
-${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
+${range && html`<p>By the end of its window the price is expected at ${rangeText(range, row.price)} in four of five cases, and at ${price(row.price * (1 + range.p25), 4)} to ${price(row.price * (1 + range.p75), 4)} in every second. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`}
+${withheld > 0 && html`<p class="dim">${countText(withheld, 'newer verdict')} ${withheld === 1 ? 'is' : 'are'} open and not shown: callers ask for them.</p>`}`
 }
 
 /** Why no calls are made at the timeframe of the page; nothing where they are. */
@@ -198,7 +192,7 @@ function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Htm
 
 function askPart({ series, market_time: now }: SeriesHistory, asked: Asked | undefined): Html {
   return html`<h2 id="ask">The open call</h2>
-${asked && ('message' in asked ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad') : note(html`<p>${callTag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`, 'good'))}
+${asked && ('message' in asked ? note(html`<p>${asked.message}</p><p>${asked.next_step}</p>`, 'bad') : note(html`<p>${tag(asked.call)} with ${asked.confidence} % confidence; ${regimeText(asked.regime)}.</p><p>${asked.reasoning}</p>`, 'good'))}
 <form method="post" action="${seriesPath(series)}#ask"><input type="hidden" name="request" value="${seriesName(series)}@${now}"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
 }
 
@@ -211,31 +205,26 @@ function shareBar(share: number): Html {
 function factorsPart(row: HistoryRow): Html {
   const most = Math.max(...row.factors.map(({ contribution }) => Math.abs(contribution)), 1e-9)
   const factors = row.factors.toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
-  return html`<h2>Why</h2>${table(
-    `What spoke for BUY (right) and for SELL (left) at the bar closed ${row.bar_close.slice(0, 16).replace('T', ' ')} UTC; together they are its log-odds`,
-    factors,
-    {
-      Factor: ({ name }) => name.replaceAll('_', ' '),
-      Share: ({ contribution }) => shareBar(contribution / most),
-      '#Log-odds': ({ contribution: one }) => `${one >= 0 ? '+' : '−'}${Math.abs(one).toFixed(4)}`,
-      '#Measured': ({ value, status }) =>
-        value === null ? (status === 'unavailable' ? 'not available' : '—') : Number(value.toPrecision(4)),
-    },
-  )}
+  const caption = `What spoke for BUY (right) and for SELL (left) at the bar closed ${minuteText(row.bar_close)} UTC; together they are its log-odds`
+  const [upper, lower] = [price(row.price * (1 + row.barrier)), price(row.price * (1 - row.barrier))]
+  return html`<h2>Why</h2>${table(caption, factors, {
+    Factor: ({ name }) => name.replaceAll('_', ' '),
+    Share: ({ contribution }) => shareBar(contribution / most),
+    '#Log-odds': ({ contribution: one }) => `${one >= 0 ? '+' : '−'}${Math.abs(one).toFixed(4)}`,
+    '#Measured': ({ value, status }) =>
+      value === null ? (status === 'unavailable' ? 'not available' : '—') : Number(value.toPrecision(4)),
+  })}
 ${facts([
   ['Model', html`<code>${row.model_version}</code>`],
-  ['Probability', html`${Number(row.probability.toPrecision(6))} that the upper barrier comes first`],
-  [
-    'Barriers',
-    html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,
-  ],
+  ['Probability', `${Number(row.probability.toPrecision(6))} that the upper barrier comes first`],
+  ['Barriers', `${upper} above, ${lower} below: ±${percent(row.barrier, 2)}`],
   ['Inputs', html`<code>${row.inputs_hash}</code>`],
 ])}`
 }
 
 function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
   if (outcome === null) return tag(isOpen ? 'open' : 'to be labelled')
-  return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
+  return call === 'HOLD' ? html`<span class="dim">no call</span>` : tag(outcome.result)
 }
 
 /** The barrier that came first, in words. */
@@ -247,22 +236,19 @@ const RACE_WORDS: Readonly<Record<string, string>> = {
   incomplete: 'bars are missing',
 }
 
-const historyTable = (rows: readonly HistoryRow[]): Html =>
-  table(
-    `${rows.length === 1 ? '1 verdict' : `${rows.length} verdicts, newest first`}. ${CONFIDENCE_IS}`,
-    rows,
-    {
-      'Bar closed, UTC': (row) => time(row.bar_close),
-      Call: ({ call }) => callTag(call),
-      '#Confidence': ({ confidence }) => `${confidence} %`,
-      Regime: ({ regime, shifted_from: from }) =>
-        html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
-      '#Price': (row) => price(row.price),
-      Outcome: outcomeTag,
-      'First barrier': ({ outcome }) => outcome && RACE_WORDS[outcome.race],
-      'Window closes, UTC': (row) => time(row.valid_until),
-      Proof: (row) =>
-        proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
-    },
-    'cards',
-  )
+function historyTable(rows: readonly HistoryRow[]): Html {
+  const columns = {
+    'Bar closed, UTC': (row: HistoryRow) => time(row.bar_close),
+    Call: ({ call }: HistoryRow) => tag(call),
+    '#Confidence': ({ confidence }: HistoryRow) => `${confidence} %`,
+    Regime: ({ regime, shifted_from: from }: HistoryRow) =>
+      html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
+    '#Price': (row: HistoryRow) => price(row.price),
+    Outcome: outcomeTag,
+    'First barrier': ({ outcome }: HistoryRow) => outcome && RACE_WORDS[outcome.race],
+    'Window closes, UTC': (row: HistoryRow) => time(row.valid_until),
+    Proof: (row: HistoryRow) => proofLink(row.verdict_id, `the verdict of ${minuteText(row.bar_close)}`),
+  }
+  const caption = `${countText(rows.length, 'verdict')}, newest first. ${CONFIDENCE_IS}`
+  return table(caption, rows, columns, { form: 'cards' })
+}

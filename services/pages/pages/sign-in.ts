@@ -59,12 +59,11 @@ export function signInForms(app: FastifyInstance, options: PagesOptions): void {
   app.post('/account/sign-in', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
     const typed = { email: textOf(form, 'email').trim(), return_to: returnPath(form) }
-    const body = { email: typed.email }
-    const asked = { method: 'POST', path: '/api/sign-in', body } as const
+    const asked = { method: 'POST', path: '/api/sign-in', body: { email: typed.email } } as const
     const answer = await client.ask<{ sign_in_id: string }>(request, asked)
     if (!answer.isOk) return sendSignIn(request, reply, options, { typed, refusal: answer.refusal })
-    const { sign_in_id } = answer.body
-    return leaveNote(reply, { ...typed, sign_in_id }, LIMITS.signInCodeMs).redirect('/account/code', 303)
+    const left = { ...typed, sign_in_id: answer.body.sign_in_id }
+    return leaveNote(reply, left, LIMITS.signInCodeMs).redirect('/account/code', 303)
   })
 
   app.get('/account/code', async (request, reply) => {
@@ -79,13 +78,11 @@ export function signInForms(app: FastifyInstance, options: PagesOptions): void {
 
   app.post('/account/confirm', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
-    const [email = '', code = '', sign_in_id = ''] = ['email', 'code', 'sign_in_id'].map((name) =>
-      textOf(form, name).trim(),
-    )
-    const body = { email, code, ...(sign_in_id !== '' && { sign_in_id }) }
+    const field = (name: string) => textOf(form, name).trim()
+    const body = { email: field('email'), code: field('code'), sign_in_id: field('sign_in_id') || undefined }
     const asked = { method: 'POST', path: '/api/sign-in/session', body } as const
     const confirmed = await client.ask<BegunSessionAnswer>(request, asked)
-    const typed = { email, code, sign_in_id, return_to: returnPath(form) }
+    const typed = { ...body, return_to: returnPath(form) }
     if (confirmed.isOk) {
       const onward = address('/account', { signed_in: 1, return_to: typed.return_to })
       return beginSession(removeNote(reply), confirmed.body.session).redirect(onward, 303)

@@ -126,7 +126,7 @@ test('fewer than 100 calls that do not overlap are counted, and no share of them
   const shares = [...withoutAxes.matchAll(/([\d.]+) %/g)].map(([, share]) => share ?? '')
   expect(new Set(shares.filter((share) => share.includes('.')))).toEqual(new Set(['53.5']))
   const many = pageOf(Array.from({ length: 100 }, (_, n) => won(n * WINDOW_MS)))
-  expect(many).toContain('<dd>100.0 %</dd><dd>100 of 100; 95 %: 96.3 % to 100.0 %</dd>')
+  expect(many).toContain('<dd>100.0 %</dd><dd>100 of 100; 95 %: 96.3 %–100.0 %</dd>')
   expect(many).not.toContain('so far')
   // A coin's 1h and 4h overlap: what both won has no interval.
   const hundred = Array.from({ length: 100 }, (_, n) => won(n * WINDOW_MS))

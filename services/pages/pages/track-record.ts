@@ -1,34 +1,21 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type {
-  RecordCoin,
-  RecordCoinsAnswer,
-  RecordMonth,
-  TrackRecordAnswer,
-  TrackRecordRow,
-} from '../../../contracts/answers/track-record.ts'
+import type * as answers from '../../../contracts/answers/track-record.ts'
 import { FEWEST_FOR_PERCENT, shareText, wilsonInterval } from '../../../contracts/domain/statistics.ts'
-import { TIMEFRAMES } from '../../../contracts/domain/timeframes.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/domain/timeframes.ts'
 import type { MarketKind } from '../../../contracts/events/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { errorOf } from '../api-client.ts'
-import {
-  equityChart,
-  happenedText,
-  type MonthTotals,
-  pooledMonths,
-  type ReliabilityBin,
-  reliabilityChart,
-  reliabilityTable,
-} from '../charts.ts'
+import { equityChart, happenedText, pooledMonths, reliabilityChart, reliabilityTable } from '../charts.ts'
 import { address, note, pager, percent, soFar, sum, table, tiles, time, whole } from '../components.ts'
 import { input, type Refusal, refusalNote, select } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { type Page, page, scrolling, sendPublicPage } from '../layout.ts'
 import type { PagesOptions } from './series.ts'
 
+type TrackRecordRow = answers.TrackRecordRow
 const word = z.string().max(256).optional()
 const querySchema = z.object({ timeframe: word, coin: word, coins: word })
 type Query = z.infer<typeof querySchema>
@@ -45,18 +32,17 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
   /** A refused filter is shown at its field, above the record without it. */
   async function view(request: FastifyRequest, query: Query): Promise<RecordView> {
     const { timeframe, coin, coins: after } = query
-    const asked = (rest: string, more: Parameters<typeof address>[1] = {}) => ({
-      path: address(`/api/track-record${rest}`, { timeframe, ...more }),
-    })
     const group = coin === undefined ? {} : { group_by: 'series', coin, limit: LIMITS.trackRecordRows }
-    const record = await client.ask<TrackRecordAnswer>(request, asked('', group))
+    const path = address('/api/track-record', { timeframe, ...group })
+    const record = await client.ask<answers.TrackRecordAnswer>(request, { path })
     if (!record.isOk) {
       if (timeframe === undefined && coin === undefined) throw errorOf(record.refusal)
       return { ...(await view(request, {})), query, refused: record.refusal }
     }
+    const ofCoins = { timeframe, after, limit: PAGE_ROWS }
     const [{ rows: months }, coins] = await Promise.all([
-      client.must<{ rows: RecordMonth[] }>(request, asked('/months')),
-      client.must<RecordCoinsAnswer>(request, asked('/coins', { after, limit: PAGE_ROWS })),
+      client.read<{ rows: answers.RecordMonth[] }>(request, '/api/track-record/months', { timeframe }),
+      client.read<answers.RecordCoinsAnswer>(request, '/api/track-record/coins', ofCoins),
     ])
     return { market: frame().market, record: record.body, months, coins, query }
   }
@@ -77,39 +63,33 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
   })
 }
 
+/** Rows per model and timeframe or, for a coin, per series; months; a page of coins; and the fault of the query. */
 export interface RecordView {
   readonly market: MarketKind
-  /** One row per model and timeframe; for a coin, one per series. */
-  readonly record: TrackRecordAnswer
-  readonly months: readonly RecordMonth[]
-  /** One row per model and coin, a page of them. */
-  readonly coins: RecordCoinsAnswer
+  readonly record: answers.TrackRecordAnswer
+  readonly months: readonly answers.RecordMonth[]
+  readonly coins: answers.RecordCoinsAnswer
   readonly query: Query
-  /** The fault of the query. */
   readonly refused?: Refusal | undefined
 }
-
-const DESCRIPTION =
-  'The outcome of every recorded verdict: calibration, coverage of ranges, and returns after costs beside always buying and random sides.'
 
 /** How good the calls were, compared with baselines that anybody could have followed. */
 export function trackRecordPage({ market, record, months, coins, query, refused }: RecordView): Page {
   const { coin = '', timeframe = '' } = query
-  const pooled = pooledMonths(months)
-  const of = [coin.toUpperCase(), timeframe].filter((one) => one !== '').join(' ')
-  const place = (row: TrackRecordRow) => TIMEFRAMES.indexOf(row.timeframe)
-  const rows = record.rows.toSorted((a, b) => place(a) - place(b))
+  const [pooled, bins] = [pooledMonths(months), reliabilityTable(record.rows)]
+  const of = [coin.toUpperCase(), timeframe].filter(Boolean).join(' ')
+  const rows = record.rows.toSorted((a, b) => timeframeMs(a.timeframe) - timeframeMs(b.timeframe))
   const state = { typed: { timeframe, coin }, refusal: refused }
   return {
     title: of === '' ? 'Track record' : `Track record of ${of}`,
-    description: DESCRIPTION,
+    description: 'Every recorded outcome: calibration, ranges, and returns after costs beside two baselines.',
     at: '/track-record',
     body: html`<h1>How good the ranges and the calls were</h1>
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. A call says which of two barriers comes first, if one is reached, and not where the price ends. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
 ${market === 'simulated' && note(html`<p><strong>These prices are made up.</strong> Trends of a simulated market are drawn with a drift, so following a trend can gain from it: the figures say nothing about a real market.</p>`, 'warn')}
 ${refusalNote(refused)}
 <form method="get" action="/track-record" class="row noprint">
-${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES.map((one) => [one, one] as const)], { label: 'Timeframe' })}
+${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES], 'Timeframe')}
 ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>
 ${
@@ -119,7 +99,17 @@ ${
 <h2 id="ranges">How far the price went</h2>
 ${rangesTable(rows)}
 ${coverageTable(pooled.filter(({ forecasts }) => forecasts > 0))}
-${chartsPart(pooled, reliabilityTable(rows), coin === '' ? '' : ', all coins')}
+<h2 id="reliability">Does the confidence hold?</h2>
+<div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same.</figcaption></figure>
+<div>${table('The same as a table', bins, {
+        Said: ({ said }) => percent(said),
+        '#Races': ({ races }) => whole(races),
+        '#Not overlapping': (bin) => whole(bin.non_overlapping),
+        '#Happened': happenedText,
+        '#95 % interval': (bin) => ends(bin, bin.non_overlapping),
+      })}</div></div>
+<h2 id="equity">Returns after costs${coin !== '' && ', all coins'}</h2>
+${pooled.every(({ calls }) => calls === 0) ? html`<p>No call is decided yet.</p>` : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(pooled))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying and a coin that is tossed, on the same bars.</figcaption></figure>`}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates(rows)}
 <h2 id="coins">By coin</h2>
@@ -133,27 +123,6 @@ ${pager('/track-record', query.coins, coins.next, { name: 'coins', others: query
 const NOTHING_YET = note(
   html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`,
 )
-
-/** The charts: reliability with its table, and returns. */
-const chartsPart = (
-  months: readonly MonthTotals[],
-  bins: readonly ReliabilityBin[],
-  which: string,
-): Html => html`<h2 id="reliability">Does the confidence hold?</h2>
-<div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same.</figcaption></figure>
-<div>${table('The same as a table', bins, {
-  Said: ({ said }) => percent(said),
-  '#Races': ({ races }) => whole(races),
-  '#Not overlapping': (bin) => whole(bin.non_overlapping),
-  '#Happened': happenedText,
-  '#95 % interval': (bin) => ends(bin, bin.non_overlapping),
-})}</div></div>
-<h2 id="equity">Returns after costs${which}</h2>
-${
-  months.every(({ calls }) => calls === 0)
-    ? html`<p>No call is decided yet.</p>`
-    : html`<figure class="wide">${scrolling('Chart of the returns', equityChart(months))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs, beside always buying and a coin that is tossed, on the same bars.</figcaption></figure>`
-}`
 
 const bps = (value: number | null): string =>
   value === null ? '—' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)}`
@@ -176,9 +145,8 @@ export function totalsOf(rows: readonly TrackRecordRow[]) {
 function wonText(rows: readonly TrackRecordRow[], wins: number, reached: number): string {
   if (reached === 0) return 'none reached a barrier yet'
   if (reached < FEWEST_FOR_PERCENT) return 'too few for a percentage'
-  const { low = 0, high = 0 } = wilsonInterval(wins, reached) ?? {}
   const isOne = rows.filter(({ non_overlapping: apart }) => apart.reached > 0).length === 1
-  const interval = `95 %: ${percent(low)} to ${percent(high)}`
+  const interval = `95 %: ${ends(wilsonInterval(wins, reached), reached)}`
   return `${whole(wins)} of ${whole(reached)}; ${isOne ? interval : 'their intervals are below, by timeframe'}`
 }
 
@@ -195,15 +163,12 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
   ])
 }
 
-type Interval = { readonly low: number | null; readonly high: number | null } | null
 /** The ends of an interval as people read it; none where there are too few trials for a percentage. */
-const ends = (of: Interval, trials: number): string =>
-  typeof of?.low !== 'number' || typeof of.high !== 'number' || trials < FEWEST_FOR_PERCENT
-    ? ''
-    : `${percent(of.low)}–${percent(of.high)}`
+const ends = (of: Record<'low' | 'high', number> | null | undefined, trials: number): string =>
+  !of || trials < FEWEST_FOR_PERCENT ? '' : `${percent(of.low)}–${percent(of.high)}`
 
 /** Windows overlap and coins move together, so a month says less than its count. */
-const coverageTable = (months: readonly MonthTotals[]): Html =>
+const coverageTable = (months: ReturnType<typeof pooledMonths>): Html =>
   table('Prices at the end of their window, by month', months, {
     'Month, UTC': ({ month }) => month,
     '#Forecasts': ({ forecasts }) => whole(forecasts),
@@ -244,7 +209,7 @@ function winRates(rows: readonly TrackRecordRow[]): Html {
   })
 }
 
-function coinRows(rows: readonly RecordCoin[]): Html {
+function coinRows(rows: readonly answers.RecordCoin[]): Html {
   if (rows.length === 0) return NOTHING_YET
   return table('All series of a coin together, beside the constants and a coin that is tossed', rows, {
     Coin: ({ coin }) => html`<a href="${address('/track-record', { coin })}">${coin}</a>`,

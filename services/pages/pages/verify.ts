@@ -32,10 +32,7 @@ const schema = {
   description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
   params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
   querystring: z.object({
-    format: z
-      .enum(['html', 'json'])
-      .optional()
-      .describe('Form of the answer; without it the Accept header decides'),
+    format: z.enum(['html', 'json']).optional().describe('Without it the Accept header decides'),
   }),
   response: bodyOf({ 'application/json': verificationAnswerSchema, 'text/html': z.string() }),
 }
@@ -47,15 +44,14 @@ export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (a
     const verification = await verify(request.params.verdict_id.toLowerCase(), signalOfLeaving(reply))
     const { event, outcome } = verification
     const labelled = outcome && (outcome.event.data as unknown as Outcome)
-    const row = verdictRow(event.data as unknown as Verdict, '', event.at, labelled)
-    const { cursor: _cursor, ...verdict } = row
+    const recorded = event.data as unknown as Verdict
+    const { cursor: _cursor, ...verdict } = verdictRow(recorded, '', event.at, labelled)
     const answer = { ...verification, market, verdict }
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request) : format === 'html'
     // A verdict with its outcome never changes. A page links files that a release replaces.
     const isFinal = outcome !== null && !isPage
-    reply.header('cache-control', isFinal ? FOR_EVER : 'no-store')
-    reply.header('vary', 'accept')
+    reply.headers({ 'cache-control': isFinal ? FOR_EVER : 'no-store', vary: 'accept' })
     if (!isPage) return answer
     const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
     return sendPage(reply, frame(), verificationPage(answer, hasLog))

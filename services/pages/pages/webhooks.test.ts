@@ -64,7 +64,7 @@ test('a webhook is made by the form as by the interface, and its secret shown on
     ['min_confidence', '52'],
     ['only_changes', 'true'],
     ['max_per_second', '7'],
-    ['sending', 'in_order'],
+    ['in_order', 'true'],
   )
   expect(made.statusCode).toBe(303)
   const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec((await follow(made)).body) ?? []
@@ -130,9 +130,9 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   expect((await get(path)).body).toMatch(/bot\.example\.com\/other.*name="max_per_second"[^>]* value="5"/s)
   const choices = async () => (await edge.ask('GET', `/api${path}`)).body
   expect(await choices()).toMatchObject({ max_per_second: 5, in_order: false })
-  expect((await post(`${path}/change`, [['sending', 'in_order']])).statusCode).toBe(303)
+  expect((await post(`${path}/change`, [['in_order', 'true']])).statusCode).toBe(303)
   expect(await choices()).toMatchObject({ max_per_second: null, in_order: true })
-  expect((await get(path)).body).toContain('value="in_order" checked')
+  expect((await get(path)).body).toContain('name="in_order" value="true" checked')
   expect((await post(`${path}/change`, [['max_per_second', 'many']])).body).toMatch(
     /id="max_per_second-fault">[^<]*not a whole number/,
   )
