@@ -49,6 +49,21 @@ export const NO_BODY = { 204: z.undefined().describe('Done; there is no body') }
 /** For a route whose schema only describes the body, because its handler reads it. */
 export const unchecked: FastifySchemaCompiler<unknown> = () => (value) => ({ value })
 
+/** Adds a route to a document that is the same for all: JSON, or text by its name. */
+export function serveDocument(
+  app: FastifyInstance,
+  path: string,
+  words: OperationWords,
+  make: () => string | Promise<string>,
+): void {
+  const isText = path.endsWith('.txt')
+  const type = isText ? 'text/plain' : 'application/json'
+  const schema = { ...words, response: bodyOf({ [type]: isText ? z.string() : anyObject }) }
+  app.get(path, { schema }, async (request, reply) =>
+    sendPublic(request, reply, `${type}; charset=utf-8`, await make()),
+  )
+}
+
 /** An operation in the document. */
 export interface OpenApiOperation extends JsonObject {
   readonly operationId: string
@@ -140,13 +155,8 @@ export async function useOpenApi(
     text ??= documentOf(app.swagger() as unknown as OpenApiDocument, publicUrl())
     return text
   }
-  const schema = {
-    ...operation('service', 'openApi', 'This description, as OpenAPI 3.1'),
-    response: bodyOf({ 'application/json': anyObject }),
-  }
-  app.get('/openapi.json', { schema }, async (request, reply) =>
-    sendPublic(request, reply, 'application/json; charset=utf-8', documentText()),
-  )
+  const words = operation('service', 'openApi', 'This description, as OpenAPI 3.1')
+  serveDocument(app, '/openapi.json', words, documentText)
   return () => JSON.parse(documentText()) as OpenApiDocument
 }
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { type Accounts, sentCredential } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
 import { addressOf } from '../http/client-address.ts'
-import { errorBody, logCause, retryLater, toServiceError } from '../http/errors.ts'
+import { errorBody, refusalFor } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
 import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
@@ -37,7 +37,7 @@ export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSourc
 
 /** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
 export interface McpPluginOptions extends DiscoveryOptions {
-  readonly mcp?: Omit<McpServerOptions, 'bearer' | 'logCause' | 'telemetry' | 'webhooks'> | undefined
+  readonly mcp?: Omit<McpServerOptions, 'bearer' | 'telemetry' | 'webhooks'> | undefined
   readonly accounts?: { readonly accounts: Accounts } | undefined
   readonly webhooks?: WebhookService | undefined
   readonly metrics: Registry
@@ -57,7 +57,6 @@ export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, optio
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
     },
     webhooks,
-    logCause: (error, requestId) => void logCause(app.log, error, requestId),
     telemetry: createMcpTelemetry(metrics, new Set(ALL_TOOL_NAMES)),
   })
 }
@@ -198,14 +197,10 @@ function callerOf({ meta }: RpcRequest, request: FastifyRequest, signal: () => A
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function refuseTransport(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = toServiceError(error)
-  const { status } = ERRORS[refusal.code]
-  if (status >= 500 && refusal.code !== 'shutting_down')
-    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  const refusal = refusalFor(error, request, reply)
   const { message, ...data } = errorBody(refusal, request.id)
-  retryLater(reply, refusal)
   const code = refusal.code === 'internal_error' ? 'internalError' : 'transport'
-  return refuse(reply, new RpcFault(code, message, { status, data }))
+  return refuse(reply, new RpcFault(code, message, { status: ERRORS[refusal.code].status, data }))
 }
 
 const refuse = (reply: FastifyReply, fault: RpcFault, id: RequestId | null = null): FastifyReply =>

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  attemptsAnswerSchema,
-  createdSubscriptionAnswerSchema,
-  recoveryAnswerSchema,
-  rotatedSecretAnswerSchema,
-  subscriptionAnswerSchema,
-  testAnswerSchema,
-} from '../../contracts/answers/webhook.ts'
+import * as answers from '../../contracts/answers/webhook.ts'
 import type { Scope } from '../../contracts/domain/oauth.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Json, JsonObject } from '../../contracts/infra/json.ts'
@@ -16,14 +9,8 @@ import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
 import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import { type RegimeShiftReader, regimeHistory } from '../http/routes/history.ts'
 import {
-  attemptsQuery,
-  createSchema,
-  listQuery,
-  recoverFields,
-  resumeSchema,
-  rotateFields,
+  webhookRequests as requests,
   subscriptionParams,
-  testFields,
   type WebhookService,
   webhookHandlers,
 } from '../http/webhook-service.ts'
@@ -54,7 +41,7 @@ const ADDS = { destructiveHint: false } as const
 const REMOVES = { destructiveHint: true, idempotentHint: true } as const
 
 /** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
-const subscription = subscriptionAnswerSchema
+const subscription = answers.subscriptionAnswerSchema
   .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
   .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
 
@@ -76,12 +63,12 @@ export const WEBHOOK_TOOLS = {
   create_webhook: define('create', ADDS, 'New webhook', {
     description:
       'Subscribes a public HTTPS address, such as a bot, to signed trade calls, regime shifts or scan digests.',
-    request: createSchema,
-    response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
+    request: requests.create,
+    response: subscription.extend({ secret: answers.createdSubscriptionAnswerSchema.shape.secret }),
   }),
   list_webhooks: define('list', LOOKS, 'Own webhooks', {
     description: 'Which webhooks the account has, with their state.',
-    request: listQuery.extend({ limit: rows }),
+    request: requests.list.extend({ limit: rows }),
     response: z.object({
       webhooks: z.array(subscription),
       needs_review: z.int().describe('How many are disabled or stopped'),
@@ -104,32 +91,34 @@ export const WEBHOOK_TOOLS = {
   resume_webhook: define('resume', SETS, 'Resume a webhook', {
     description:
       'Resumes deliveries after a pause or when it was disabled: resume from its cursor, from now, or from the past.',
-    request: resumeSchema({ id }),
+    request: requests.resume.safeExtend({ id }),
     response: subscription,
   }),
   rotate_webhook_secret: define('rotate', ADDS, 'New secret of a webhook', {
     description:
       'Rotates the signing secret of a webhook; the former secrets also sign for a while. It is in this answer and not shown again.',
-    request: z.strictObject({ id, ...rotateFields }),
-    response: rotatedSecretAnswerSchema,
+    request: requests.rotate.extend({ id }),
+    response: answers.rotatedSecretAnswerSchema,
   }),
   test_webhook: define('test', ADDS, 'Test a webhook', {
     description: 'Sends a sample delivery to a webhook now, and reports what its endpoint answered.',
-    request: z.strictObject({ id, ...testFields }),
-    response: testAnswerSchema,
+    request: requests.test.extend({ id }),
+    response: answers.testAnswerSchema,
   }),
   list_webhook_deliveries: define('attempts', LOOKS, 'Deliveries of a webhook', {
     description: 'Attempts to deliver to a webhook, newest first, with their results: delivered or failed.',
-    request: attemptsQuery.extend({ id, limit: rows }),
+    request: requests.attempts.extend({ id, limit: rows }),
     response: z.object({
-      attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
-      next: attemptsAnswerSchema.shape.next,
+      attempts: z.array(
+        answers.attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true }),
+      ),
+      next: answers.attemptsAnswerSchema.shape.next,
     }),
   }),
   recover_webhook: define('recover', SETS, 'Retry deliveries of a webhook', {
     description: 'Retries deliveries that failed for good since an instant.',
-    request: z.strictObject({ id, ...recoverFields }),
-    response: recoveryAnswerSchema,
+    request: requests.recover.extend({ id }),
+    response: answers.recoveryAnswerSchema,
   }),
 } as const
 

@@ -5,8 +5,7 @@ import { OAuthError, SCOPES } from '../../../contracts/domain/oauth.ts'
 import { ERRORS, type ServiceError } from '../../../contracts/errors/errors.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
 import { retryLater, toServiceError } from '../errors.ts'
-import { anyObject, bodyOf, operation } from '../openapi.ts'
-import { sendPublic } from '../send-public.ts'
+import { anyObject, operation, serveDocument } from '../openapi.ts'
 
 const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
 const described = (id: string, summary: string, status: number, answer: z.ZodType) => ({
@@ -103,15 +102,8 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: OAuthError 
 }
 
 function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
-  const serve = (path: string, id: string, summary: string, make: () => object): void => {
-    const schema = {
-      ...operation('service', id, summary),
-      response: bodyOf({ 'application/json': anyObject }),
-    }
-    app.get(path, { schema }, async (request, reply) =>
-      sendPublic(request, reply, 'application/json; charset=utf-8', JSON.stringify(make())),
-    )
-  }
+  const serve = (path: string, id: string, summary: string, make: () => object): void =>
+    serveDocument(app, path, operation('service', id, summary), () => JSON.stringify(make()))
   const resource = () => ({
     resource: oauth.resource(),
     authorization_servers: [oauth.issuer()],
