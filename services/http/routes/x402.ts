@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { paymentAnswerSchema } from '../../../contracts/answers/payment.ts'
 import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
@@ -7,6 +8,7 @@ import { parseJson } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { sentCredential } from '../../accounts/index.ts'
+import type { Payment } from '../../payments/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import {
   PAID_PRODUCTS,
@@ -17,20 +19,24 @@ import {
   paidPath,
   type SentBody,
 } from '../../tool-calls/index.ts'
+import { openRoutes } from '../add-routes.ts'
 import { requireJsonType } from '../bodies.ts'
 import { addressOf } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
+import { toPaymentAnswer } from './payment-answer.ts'
 
-export interface PaidRoutesOptions {
+export interface PaymentRoutesOptions {
   readonly paid: PaidCalls
+  /** @throws ServiceError `not_found`, and those of the store */
+  readonly showPayment: (paymentId: string) => Promise<Payment>
 }
 
 export const PAID_TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
 
 /** A payment needs no cookie and no permission, so pages of any origin may pay. */
-export const PAID_CORS_HEADERS = {
+const PAID_CORS_HEADERS = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
@@ -47,8 +53,11 @@ const PREFLIGHT_HEADERS = {
 /**
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
+ * `GET /x402/payments/:id`: the state of a payment. Its id cannot be guessed and stands in the answer that was paid
+ * for; neither that answer nor the signature is shown.
  */
-export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
+export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
+  const { paid, showPayment } = options
   const untilGone = createWaits(app)
   const sent = (request: FastifyRequest, reply: FastifyReply) => paidRequest(request, () => untilGone(reply))
   takeAnyBody(app)
@@ -72,6 +81,16 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
       offer: () => paid.plans.offer(tier),
       answer: (request, reply) => paid.plans.buy(tier, sent(request, reply)),
     })
+  openRoutes(app)('GET /x402/payments/:id', {
+    ...operation('payments', 'payment', 'The state of a payment'),
+    description: 'Open to every holder of the id, which stands in the answer that was paid for.',
+    params: z.strictObject({
+      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
+    }),
+    response: { 200: paymentAnswerSchema },
+    handle: async (_request, { id }) => toPaymentAnswer(await showPayment(id)),
+  })
+  answerPreflight(app, '/x402/payments/:id')
 }
 
 /** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
@@ -221,7 +240,7 @@ function wordsOf(product: ToolName | PaidTier) {
 }
 
 /** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
-export function answerPreflight(app: FastifyInstance, url: string): void {
+function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
@@ -244,5 +263,5 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
 }
 
 /** As everywhere; a page of any origin reads it, also if the request was refused before the hooks here ran. */
-export const answerPaidFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+const answerPaidFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
   answerFailure(error, request, reply.headers(PAID_CORS_HEADERS))
