@@ -77,14 +77,8 @@ export function useJsonBodies(app: FastifyInstance): void {
         else done(new ServiceError('invalid_request', { message: `The body is not JSON: ${fault}.` }))
       })
   })
-  app.addHook('onRoute', (route) => {
-    if (route.schema?.body === undefined) return
-    route.preValidation = [
-      ...[route.preValidation ?? []].flat(),
-      (request, _reply, done) => {
-        request.body ??= {}
-        done()
-      },
-    ]
+  app.addHook('preValidation', (request, _reply, done) => {
+    request.body ??= {}
+    done()
   })
 }

@@ -6,7 +6,7 @@ import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-ca
 import { errorBody, logCause } from '../http/errors.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import { JSON_RPC_CODES, type RequestId, RpcFault, rpcErrorText, rpcResultText } from './jsonrpc.ts'
-import type { FreeTools, KeyCheck } from './tools.ts'
+import { ALL_TOOL_NAMES, type FreeTools, type KeyCheck } from './tools.ts'
 
 /** The part of a request that a tool call needs beside its message. */
 export interface Caller
@@ -183,8 +183,8 @@ export function toolAnswerBytes(id: RequestId, outcome: ToolOutcome, tail: strin
 /** Begins a tool call, and returns what ends it, with why it failed if it did. */
 type McpTelemetry = (tool?: string) => (error?: string) => void
 
-/** Durations of MCP's operations, by the names of OpenTelemetry. @param tools names with a label of their own */
-export function createMcpTelemetry(registry: Registry, tools: ReadonlySet<string>): McpTelemetry {
+/** Durations of MCP's operations, by the names of OpenTelemetry. */
+export function createMcpTelemetry(registry: Registry): McpTelemetry {
   const duration = new Histogram({
     name: 'mcp_server_operation_duration_seconds',
     help: 'Time that the operations of MCP take, by method, tool, and why they failed',
@@ -194,7 +194,7 @@ export function createMcpTelemetry(registry: Registry, tools: ReadonlySet<string
   })
   return (name) => {
     // Other texts of callers must not make labels.
-    const tool = name !== undefined && tools.has(name) ? name : '_OTHER'
+    const tool = name !== undefined && ALL_TOOL_NAMES.includes(name) ? name : '_OTHER'
     const end = duration.startTimer({ mcp_method_name: 'tools/call', gen_ai_tool_name: tool })
     return (error = '') => void end({ error_type: error })
   }

@@ -58,8 +58,7 @@ function sentOfferOf(outcome: PaidOutcome): { resource: JsonObject; accepts: rea
 /** The host of an address in reverse: the owner of the domain may use the name. @example reverseName('https://a.example') === 'example.a/signal-service' */
 function reverseName(url: string): string {
   const { hostname } = new URL(url)
-  const host = hostname.replaceAll(/[[\]:]/g, '')
-  const labels = isIP(host) > 0 || hostname.startsWith('[') ? ['local'] : host.split('.')
+  const labels = isIP(hostname) > 0 || hostname.startsWith('[') ? ['local'] : hostname.split('.')
   return `${labels.toReversed().join('.')}/${SERVER_NAME}`
 }
 

@@ -9,7 +9,6 @@ import { addressOf } from '../http/client-address.ts'
 import { errorBody, refusalFor } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
-import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import {
@@ -23,21 +22,21 @@ import {
 import { type DiscoveryOptions, discoveryRoutes } from './discovery.ts'
 import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import { createProtocol, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
-import { type BearerOptions, checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
+import { checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
 import type { McpResourceSources } from './resources.ts'
-import { ALL_TOOL_NAMES, type FreeToolSources, freeTools, listedTools, scopeOfTool } from './tools.ts'
+import { type FreeToolSources, freeTools, listedTools } from './tools.ts'
 
 /** The tools of a part that is left out are not listed. */
 export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSources {
   readonly sources: McpResourceSources
   readonly guard: RequestGuard
-  /** Checks access tokens of programs; without it no token is accepted. */
-  readonly bearer?: BearerOptions | undefined
+  /** Check the access tokens of programs; without them none is accepted. */
+  readonly accounts?: Accounts | undefined
 }
 
 /** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
 export interface McpPluginOptions extends DiscoveryOptions {
-  readonly mcp?: Omit<McpServerOptions, 'bearer' | 'telemetry' | 'webhooks'> | undefined
+  readonly mcp?: Omit<McpServerOptions, 'accounts' | 'telemetry' | 'webhooks'> | undefined
   readonly accounts?: { readonly accounts: Accounts } | undefined
   readonly webhooks?: WebhookService | undefined
   readonly metrics: Registry
@@ -49,16 +48,7 @@ export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, optio
   await app.register(discoveryRoutes, options)
   if (mcp === undefined) return
   const accounts = options.accounts?.accounts
-  await app.register(mcpServer, {
-    ...mcp,
-    bearer: accounts && {
-      identify: accounts.identify,
-      scopeOf: scopeOfTool,
-      metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
-    },
-    webhooks,
-    telemetry: createMcpTelemetry(metrics, new Set(ALL_TOOL_NAMES)),
-  })
+  await app.register(mcpServer, { ...mcp, accounts, webhooks, telemetry: createMcpTelemetry(metrics) })
 }
 
 const envelope = z.object({
@@ -103,6 +93,7 @@ const PREFLIGHT_HEADERS = {
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const free = freeTools(options)
+  const paths = { ...options, free }
   const protocol = createProtocol(options.sources, listedTools(free), options.paid !== undefined)
   const untilGone = createWaits(app)
 
@@ -121,7 +112,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       if (check !== 'ok') throw keyFault(check, request.id)
       return send(reply, rpcResultText(id, await protocol.answer(rpc, caller)))
     }
-    const outcome = await callTool({ ...options, free }, caller, rpc)
+    const outcome = await callTool(paths, caller, rpc)
     if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
     return send(reply, toolAnswerBytes(id, outcome, protocol.tail[era], takesOffers(rpc)))
   }
@@ -137,7 +128,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
       if (message instanceof RpcFault) throw message
       id = idOf(message)
-      if (options.bearer !== undefined) await checkBearer(options.bearer, request, message)
+      if (options.accounts !== undefined) await checkBearer(options.accounts, request, message)
       const rpc = readRequest(request.headers, message)
       return rpc === undefined ? await reply.code(202).send() : await answer(rpc, request, reply)
     } catch (error) {

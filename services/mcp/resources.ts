@@ -1,6 +1,6 @@
 import { PLAN_LIMITS } from '../../contracts/domain/plans.ts'
 import { TIMEFRAMES } from '../../contracts/domain/timeframes.ts'
-import { isServiceError } from '../../contracts/errors/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Json, JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { errorBody } from '../http/errors.ts'
@@ -62,9 +62,7 @@ export async function readResource(
   } catch (error) {
     const isKnown = isServiceError(error) && error.code !== 'internal_error'
     if (!isKnown) log.error({ err: error, request_id: requestId, uri }, 'resource could not be read')
-    const { message, ...data } = isKnown
-      ? errorBody(error, requestId)
-      : { message: 'Internal error', request_id: requestId }
+    const { message, ...data } = errorBody(isKnown ? error : new ServiceError('internal_error'), requestId)
     throw new RpcFault('internalError', message, { data })
   }
 }
