@@ -15,11 +15,8 @@ export const searchKnowledgeRequest = z.strictObject({
   limit: z.int().min(1).max(LIMITS.searchRows).default(10).describe('Sections at most'),
 })
 
-export interface SearchRequest {
-  /** Without blanks around it. */
-  readonly query: string
-  readonly limit: number
-}
+/** Without blanks around the query. */
+export type SearchRequest = z.output<typeof searchKnowledgeRequest>
 
 /** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUESTION`, …). */
 export const chatKnowledgeRequest = z.strictObject({
@@ -31,12 +28,8 @@ export const chatKnowledgeRequest = z.strictObject({
   model: z.string().min(1).max(100).optional().describe('`extractive`, or the model of this service'),
 })
 
-export interface ChatRequest {
-  /** Without blanks around it. */
-  readonly question: string
-  /** One of those there are. */
-  readonly model: string
-}
+/** Without blanks around the question, and with a model that there is. */
+export type ChatRequest = Readonly<Record<'question' | 'model', string>>
 
 /**
  * The tools about the service itself. They are apart from the others because they are not sold call by call,

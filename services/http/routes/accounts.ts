@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { z } from 'zod'
 import * as answers from '../../../contracts/answers/account.ts'
 import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
-import { ownPaymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
+import { paymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
 import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { type AppRow, appsAnswerSchema } from '../../../contracts/domain/oauth.ts'
@@ -214,7 +214,7 @@ function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): 
       after: uuid('Further payments: the `next` of the answer before').optional(),
       limit: rowsParameter(LIMITS.paymentRows, 50),
     }),
-    response: { 200: ownPaymentsAnswerSchema },
+    response: { 200: paymentsAnswerSchema },
     handle: async ({ accountId }, { after, limit }) => {
       // One more than is shown tells whether there is a next page.
       const found = paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
-import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
+import type { PaymentsAnswer } from '../../../contracts/answers/payment.ts'
 import type { PaymentState } from '../../../contracts/answers/service-block.ts'
 import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
@@ -86,7 +86,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       ask<AccountAnswer>('/api/account'),
       ask<UsageAnswer>(address('/api/usage', { after: shown.after, limit: ROWS })),
       ask<AppsAnswer>('/api/apps'),
-      askIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
+      askIfServed<PaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
       askIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
     ])
     const page = accountPage({ account, usage, payments, webhooks, apps, state, ...shown })
@@ -160,7 +160,7 @@ interface AccountView {
   readonly account: AccountAnswer
   readonly usage: UsageAnswer
   /** Undefined where nothing is sold. */
-  readonly payments: OwnPaymentsAnswer | undefined
+  readonly payments: PaymentsAnswer | undefined
   readonly issued?: { readonly key: string; readonly label: string } | undefined
   readonly apps: readonly AppRow[]
   /** The first of its webhooks; undefined where there are none at all. */
@@ -283,7 +283,7 @@ ${debits.length > 0 && html`<details${after !== undefined && html` open`}><summa
 }
 
 /** Payments for plans, each with its id: its holder reads the payment at the interface. */
-function paymentsPart({ payments, next }: OwnPaymentsAnswer, { paid, after }: AccountView): Html {
+function paymentsPart({ payments, next }: PaymentsAnswer, { paid, after }: AccountView): Html {
   const rows = table('For plans of this account, newest first, as they stand on the chain', payments, {
     'Paid, UTC': ({ claimed_at }) => time(claimed_at),
     For: ({ product }) => product.replace('plans/', 'plan '),
