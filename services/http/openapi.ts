@@ -43,6 +43,11 @@ export const bodyOf = (content: Readonly<Record<string, z.ZodType>>, description
   },
 })
 
+const KEY_HINT =
+  'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again'
+/** Headers of a request whose answer is kept for a key of its sender. */
+export const KEYED_HEADERS = z.object({ 'Idempotency-Key': z.string().optional().describe(KEY_HINT) })
+
 export const anyObject = z.record(z.string(), z.json())
 export const NO_BODY = { 204: z.undefined().describe('Done; there is no body') }
 
@@ -164,13 +169,12 @@ export async function useOpenApi(
 function documentOf(raw: OpenApiDocument, publicUrl: string): string {
   const described = ({ responses, ...one }: OpenApiOperation) => ({
     ...one,
-    responses: Object.fromEntries([
-      ['default', REFUSAL],
-      ...Object.entries(responses).map(([status, answer]) => [
-        status,
+    responses: {
+      default: REFUSAL,
+      ...mapValues(responses, (answer) =>
         answer.description === 'Default Response' ? { ...answer, description: one.summary } : answer,
-      ]),
-    ]) as OpenApiOperation['responses'],
+      ),
+    },
   })
   const paths = mapValues(raw.paths, (methods) => mapValues(methods, described))
   return (

@@ -3,22 +3,14 @@ import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { ERRORS } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type Accounts, sentCredential } from '../accounts/index.ts'
+import type { Accounts } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
-import { addressOf } from '../http/client-address.ts'
+import { senderOf } from '../http/add-routes.ts'
 import { errorBody, refusalFor } from '../http/errors.ts'
-import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
+import { anyObject, KEY_IF_ANY, KEYED_HEADERS, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
-import { isTraceparent } from '../runtime/tracing/trace-context.ts'
-import {
-  type Caller,
-  callTool,
-  createMcpTelemetry,
-  keyFault,
-  type ToolPaths,
-  toolAnswerBytes,
-} from './call-tool.ts'
+import { callTool, createMcpTelemetry, keyFault, type ToolPaths, toolAnswerBytes } from './call-tool.ts'
 import { type DiscoveryOptions, discoveryRoutes } from './discovery.ts'
 import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import { createProtocol, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
@@ -61,14 +53,7 @@ const MCP = {
   description:
     'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. Without a key the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. `search_knowledge`, `chat_knowledge` and the tools for webhooks need a key and cost no calls; `get_regime_shifts` needs none and is free. A client looks at `error` first (-32003: the key is unknown; -32004: it could not be checked, try again), then at `result.isError`.',
   security: KEY_IF_ANY,
-  headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .describe(
-        'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again',
-      ),
-  }),
+  headers: KEYED_HEADERS,
   body: envelope
     .partial({ id: true })
     .extend({ method: z.string(), params: anyObject.optional() })
@@ -104,7 +89,11 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
 
   async function answer(rpc: RpcRequest, request: FastifyRequest, reply: FastifyReply) {
     const { id, era, method } = rpc
-    const caller = callerOf(rpc, request, () => untilGone(reply))
+    const caller = {
+      ...senderOf(request, rpc.meta.traceparent),
+      signal: () => untilGone(reply),
+      log: request.log,
+    }
     if (method !== 'tools/call') {
       const { authorization } = request.headers
       // A call of a tool checks its key itself.
@@ -171,20 +160,6 @@ const refuseOtherMethods = (app: FastifyInstance, isDocumented: boolean): Fastif
       return refuse(reply, new RpcFault('transport', message, { status: 405, headers: { allow: 'POST' } }))
     },
   })
-
-function callerOf({ meta }: RpcRequest, request: FastifyRequest, signal: () => AbortSignal): Caller {
-  const { id: requestId, headers, log } = request
-  const { 'idempotency-key': key, traceparent: header } = headers
-  return {
-    authorization: sentCredential(headers),
-    address: addressOf(request),
-    idempotencyKey: typeof key === 'string' ? key : undefined,
-    traceparent: [header, meta.traceparent].find(isTraceparent),
-    requestId,
-    signal,
-    log,
-  }
-}
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function refuseTransport(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

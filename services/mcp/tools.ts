@@ -32,6 +32,8 @@ interface FreeTool extends ToolDefinition {
 /** The tools that are served, by name. */
 export type FreeTools = ReadonlyMap<string, FreeTool>
 
+const fresh = (body: ToolAnswer['body']): ToolAnswer => ({ body, isReplay: false })
+
 type Acts = ReturnType<ReturnType<typeof webhookHandlers>>
 
 const LOOKS = { readOnlyHint: true } as const
@@ -137,7 +139,7 @@ function webhookTools(service: WebhookService): [string, FreeTool][] {
       const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
       const asked = toolArguments(name, tool.request as z.ZodType<{ id: string }>, request)
       const answer = await actsOf({ accountId, origin })[tool.act](asked as never)
-      return { body: answer ?? { id: asked.id, deleted: true }, isReplay: false }
+      return fresh(answer ?? { id: asked.id, deleted: true })
     }
     return [name, { ...tool, hints: { openWorldHint: true, ...tool.effect }, failure: 'internal_error', run }]
   })
@@ -159,10 +161,7 @@ export function freeTools({ knowledge, history, webhooks, checkKey, sources }: F
     tools.set(name, { ...tool, hints: { readOnlyHint: true, openWorldHint: false }, failure, run })
   if (knowledge !== undefined) {
     const { search_knowledge: search, chat_knowledge: chat } = KNOWLEDGE_TOOLS
-    add('search_knowledge', search, 'INTERNAL_ERROR', async (call) => ({
-      body: await knowledge.search(call),
-      isReplay: false,
-    }))
+    add('search_knowledge', search, 'INTERNAL_ERROR', async (call) => fresh(await knowledge.search(call)))
     add('chat_knowledge', chat, 'INTERNAL_ERROR', (call) => knowledge.chat(call))
   }
   if (history !== undefined) {
@@ -172,7 +171,7 @@ export function freeTools({ knowledge, history, webhooks, checkKey, sources }: F
       const key = authorization === undefined ? 'ok' : await checkKey(authorization)
       if (key !== 'ok') throw new ServiceError(key)
       const asked = toolArguments('get_regime_shifts', tool.request, request)
-      return { body: regimeHistory({ ...history, exchanges: sources.exchanges }, asked), isReplay: false }
+      return fresh(regimeHistory({ ...history, exchanges: sources.exchanges }, asked))
     })
   }
   if (webhooks !== undefined) for (const [name, tool] of webhookTools(webhooks)) tools.set(name, tool)
@@ -190,14 +189,7 @@ export const TOOL_GROUPS = [
 export const ALL_TOOL_NAMES: readonly string[] = TOOL_GROUPS.flatMap(({ tools }) => Object.keys(tools))
 
 /** A tool as MCP lists it. */
-export interface ListedTool extends JsonObject {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly inputSchema: JsonObject & { readonly type: 'object' }
-  readonly outputSchema: JsonObject & { readonly type: 'object' }
-  readonly annotations: JsonObject
-}
+export type ListedTool = ReturnType<typeof listed>
 
 /**
  * The tools of the service, in their order; what it lists does not depend on who asks. Models read the list whole
@@ -223,18 +215,15 @@ function listed(
   tool: ToolDefinition & Pick<FreeTool, 'hints'>,
   metadata: readonly string[],
   said: Set<string>,
-): ListedTool {
-  const input = shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as JsonObject & {
-    readonly properties?: JsonObject
-  }
+) {
+  const schema = z.toJSONSchema(tool.request, { io: 'input' }) as Json
+  const input = shortened(schema) as { readonly properties: JsonObject }
   const { properties: fields = {}, required = [] } = z.toJSONSchema(tool.response)
   const properties: Record<string, JsonObject> = {}
-  for (const [field, { description }] of Object.entries(
-    fields as Record<string, z.core.JSONSchema.BaseSchema>,
-  )) {
+  for (const [field, { description }] of Object.entries(fields as Record<string, JsonObject>)) {
     const words = JSON.stringify([field, description])
     // A field of the request is explained there.
-    if (description === undefined || said.has(words) || Object.hasOwn(input.properties ?? {}, field)) continue
+    if (description === undefined || said.has(words) || Object.hasOwn(input.properties, field)) continue
     said.add(words)
     properties[field] = { description }
   }
@@ -244,8 +233,8 @@ function listed(
     name,
     title,
     description,
-    inputSchema: { ...input, type: 'object' },
-    outputSchema: { type: 'object', properties, anyOf },
+    inputSchema: { ...input, type: 'object' as const },
+    outputSchema: { type: 'object' as const, properties, anyOf },
     annotations: { ...hints },
   }
 }

@@ -8,7 +8,7 @@ import { retryLater, toServiceError } from '../errors.ts'
 import { anyObject, operation, serveDocument } from '../openapi.ts'
 
 const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
-const described = (id: string, summary: string, status: number, answer: z.ZodType) => ({
+const described = (id: string, summary: string, answer: z.ZodType, status = 200) => ({
   ...operation('account', id, summary),
   response: { [status]: answer, '4xx': refusal },
 })
@@ -19,18 +19,13 @@ const issued = z.object({
   refresh_token: z.string().optional(),
   scope: z.string(),
 })
-const tokens = described(
-  'token',
-  'Exchange a code or a refresh token, sent as a form (RFC 6749)',
-  200,
-  issued,
-)
-const revocation = described('revokeToken', 'Revoke a token and its access (RFC 7009)', 200, z.object({}))
-const registration = described(
+const tokens = described('token', 'Exchange a code or a refresh token, sent as a form (RFC 6749)', issued)
+const revocation = described('revokeToken', 'Revoke a token and its access (RFC 7009)', z.object({}))
+const register = described(
   'registerClient',
   'Register a client, whose id holds it (RFC 7591)',
-  201,
   anyObject,
+  201,
 )
 
 /** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
@@ -51,7 +46,7 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
     clients.post('/oauth/token', { schema: tokens }, async (request, reply) =>
       notKept(reply).send(await oauth.token(clientRequest(request), originOf(request))),
     )
-    clients.post('/oauth/register', { schema: registration }, async ({ body }, reply) =>
+    clients.post('/oauth/register', { schema: register }, async ({ body }, reply) =>
       notKept(reply).code(201).send(oauth.register(body)),
     )
     clients.post('/oauth/revoke', { schema: revocation }, async (request, reply) => {

@@ -7,21 +7,17 @@ import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { parseJson } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { sentCredential } from '../../accounts/index.ts'
 import type { Payment } from '../../payments/index.ts'
-import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import {
   PAID_PRODUCTS,
   type PaidCalls,
   type PaidOutcome,
-  type PaidRequest,
   type PaidTier,
   paidPath,
   type SentBody,
 } from '../../tool-calls/index.ts'
-import { openRoutes } from '../add-routes.ts'
+import { openRoutes, senderOf } from '../add-routes.ts'
 import { requireJsonType } from '../bodies.ts'
-import { addressOf } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
@@ -59,7 +55,12 @@ const PREFLIGHT_HEADERS = {
 export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
   const { paid, showPayment } = options
   const untilGone = createWaits(app)
-  const sent = (request: FastifyRequest, reply: FastifyReply) => paidRequest(request, () => untilGone(reply))
+  const sent = (request: FastifyRequest, reply: FastifyReply) => {
+    const { rawHeaders } = request.raw
+    const body = readPaidBody(rawHeaders, request.body)
+    // Whether anybody still waits is asked only where something has to be waited for.
+    return { ...senderOf(request), rawHeaders, body, signal: () => untilGone(reply) }
+  }
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
@@ -67,10 +68,7 @@ export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (a
     serve(app, url, {
       words,
       offer: () => paid.tools.offer(tool),
-      answer(request, reply) {
-        const idempotencyKey = request.headers['idempotency-key'] as string | undefined
-        return paid.tools.call({ ...sent(request, reply), tool, idempotencyKey })
-      },
+      answer: (request, reply) => paid.tools.call({ ...sent(request, reply), tool }),
     })
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
   // The same again, which needs no description of its own.
@@ -91,21 +89,6 @@ export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (a
     handle: async (_request, { id }) => toPaymentAnswer(await showPayment(id)),
   })
   answerPreflight(app, '/x402/payments/:id')
-}
-
-/** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
-function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRequest {
-  const { headers, raw, body, id } = request
-  const { traceparent } = headers
-  return {
-    rawHeaders: raw.rawHeaders,
-    body: readPaidBody(raw.rawHeaders, body),
-    authorization: sentCredential(headers),
-    requestId: id,
-    address: addressOf(request),
-    traceparent: isTraceparent(traceparent) ? traceparent : undefined,
-    signal,
-  }
 }
 
 /**
