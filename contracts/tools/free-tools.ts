@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { regimeShiftsAnswerSchema } from '../answers/history.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../answers/knowledge.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../answers/parameters.ts'
+import { coinParameter, exchangeParameter, pageCursor, timeframeParameter } from '../answers/parameters.ts'
 import { LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './tool-catalogue.ts'
 
@@ -60,11 +60,7 @@ export const regimeShiftsRequest = z.strictObject({
   coin: coinParameter,
   timeframe: timeframeParameter.default('4h'),
   limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
-    .optional()
-    .describe('The `next` of an answer, for the older shifts after it'),
+  after: pageCursor(/^\d{1,15}$/, 'Older shifts').optional(),
 })
 
 /** The tools that read what was recorded. They are open and free, as the same is over HTTP, and need no key. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { exactInstantParameter, rowsParameter } from '../../contracts/answers/parameters.ts'
+import { exactInstantParameter, pageCursor, rowsParameter } from '../../contracts/answers/parameters.ts'
 import type {
   eventsAnswerSchema,
   OperatorSubscription,
@@ -72,10 +72,7 @@ export const webhookRequests = {
       .enum(['active', 'disabled', 'all'])
       .default('active')
       .describe('`active`: those that are paused included; `disabled`; `all`'),
-    after: after
-      .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
-      .optional()
-      .describe('Those after these: the `next` of the answer before'),
+    after: pageCursor(/^\d{15}\.[0-9a-f-]{36}$/, 'Those after these').optional(),
     limit,
   }),
   resume: z
@@ -138,7 +135,12 @@ export const webhookHandlers = (service: WebhookService) => (owner: WebhookOwner
 })
 
 function subscriptionHandlers({ subscriptions, now }: WebhookService, { accountId, origin }: WebhookOwner) {
-  const shown = (view: SubscriptionView) => toSubscriptionAnswer(view, subscriptions.warnings(view), now())
+  const shown = (view: SubscriptionView): SubscriptionAnswer => {
+    const { secrets } = view.subscription
+    const signing = secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now())
+    const warnings = [...subscriptions.warnings(view)]
+    return { ...commonFields(view), url: view.url ?? '', secrets_signing: signing.length, warnings }
+  }
   return {
     async create(input: Requested<'create'>) {
       const made = await subscriptions.create(accountId, input, origin)
@@ -240,20 +242,6 @@ const commonFields = ({ subscription, deliveries, at: readAt }: SubscriptionView
   retries_open: deliveries.open.size,
   next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
   counts: deliveries.counts,
-})
-
-/** @param now Unix milliseconds, for the secrets that sign */
-const toSubscriptionAnswer = (
-  view: SubscriptionView,
-  warnings: readonly string[],
-  now: number,
-): SubscriptionAnswer => ({
-  ...commonFields(view),
-  url: view.url ?? '',
-  secrets_signing: view.subscription.secrets.filter(
-    ({ signsUntil }) => signsUntil === null || signsUntil > now,
-  ).length,
-  warnings: [...warnings],
 })
 
 export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscription => ({

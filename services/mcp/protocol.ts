@@ -120,12 +120,7 @@ const NAMED_BY = new Map([
  *
  * @param request undefined for a notification, which may leave them out
  */
-function checkHeaders(
-  headers: IncomingHttpHeaders,
-  revision: string,
-  method: string,
-  request?: RpcRequest,
-): void {
+function checkHeaders(headers: IncomingHttpHeaders, revision: string, method: string, request?: RpcRequest) {
   const named = NAMED_BY.get(method)
   const name = named === undefined ? undefined : request?.params[named]
   const repeated = [

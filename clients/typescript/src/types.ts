@@ -506,7 +506,7 @@ export interface RegimeShiftsRequest {
   timeframe?: Timeframe
   /** Shifts at most */
   limit?: number
-  /** The `next` of an answer, for the older shifts after it */
+  /** Older shifts: the `next` of the answer before */
   after?: string
 }
 export interface RegimeShifts {

@@ -9,6 +9,7 @@ import {
 import {
   coinParameter,
   exchangeParameter,
+  pageCursor,
   rowsParameter,
   timeframeParameter,
 } from '../../../contracts/answers/parameters.ts'
@@ -44,13 +45,6 @@ export const seriesParams = z.strictObject({
   coin: coinParameter,
   timeframe: timeframeParameter,
 })
-
-/** The `next` of an answer, of this form. */
-export const pageCursor = (form: RegExp, rows = 'Further rows') =>
-  z
-    .string()
-    .regex(form, 'must be the `next` of an answer')
-    .describe(`${rows}: the \`next\` of the answer before`)
 
 /** The newest state of every series, the verdicts of one, and the shifts of its regime. Open to all. */
 export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHistory> = async (

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { exchangeParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
+import { exchangeParameter, pageCursor, rowsParameter } from '../../../contracts/answers/parameters.ts'
 import { SEALED_FILES, sealedDaysSchema } from '../../../contracts/answers/sealed.ts'
 import { exchangeSchema } from '../../../contracts/domain/series.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
@@ -11,7 +11,6 @@ import { openRoutes } from '../add-routes.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
 import { FOR_EVER, hasAlready, OPEN } from '../send-public.ts'
-import { pageCursor } from './history.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: Pick<DaySealer, 'list' | 'manifest' | 'file'>
