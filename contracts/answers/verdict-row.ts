@@ -103,9 +103,8 @@ export const verdictRow = (
 type RowOutcome = Pick<Outcome, 'race' | 'entryPrice' | 'exitPrice' | 'closePrice' | 'decidedAt'>
 
 function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutcome | null) {
-  if (outcome === null) return NO_OUTCOME
-  const { race, entryPrice, exitPrice, closePrice, decidedAt } = outcome
-  const gross = callReturn({ race, entryPrice, exitPrice, barrier }, call)
+  const { race, entryPrice, exitPrice, closePrice, decidedAt } = outcome ?? NO_OUTCOME
+  const gross = race === null ? null : callReturn({ race, entryPrice, exitPrice, barrier }, call)
   const exitAt = race === 'timeout' ? validUntil : decidedAt
   return {
     decided_at: decidedAt === null ? null : isoTime(decidedAt),
@@ -118,15 +117,7 @@ function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutc
   }
 }
 
-const NO_OUTCOME = {
-  decided_at: null,
-  race: null,
-  entry_price: null,
-  exit_price: null,
-  close_price: null,
-  exit_at: null,
-  net_bps: null,
-} as const
+const NO_OUTCOME = { race: null, entryPrice: null, exitPrice: null, closePrice: null, decidedAt: null }
 
 /** A replay shows a verdict once its window has closed; one that came later, at once. */
 export function visibleAt(

@@ -48,11 +48,11 @@ export async function readResource(
   uri: string,
   { log, requestId }: Caller,
 ): Promise<JsonObject> {
-  const readable: Readonly<Record<string, () => Json | Promise<Json>>> = {
-    'signal://service': () => describeService(sources, tools),
-    'signal://track-record': sources.trackRecord,
-  }
-  const read = Object.hasOwn(readable, uri) ? readable[uri] : undefined
+  const readable = new Map<string, () => Json | Promise<Json>>([
+    ['signal://service', () => describeService(sources, tools)],
+    ['signal://track-record', sources.trackRecord],
+  ])
+  const read = readable.get(uri)
   if (read === undefined) {
     const data = { uri: uri.slice(0, 256).toWellFormed() }
     throw new RpcFault('invalidParams', `Resource not found: ${data.uri}`, { data })

@@ -10,6 +10,7 @@ import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/too
 import type { Payment } from '../../payments/index.ts'
 import {
   PAID_PRODUCTS,
+  type PaidCall,
   type PaidCalls,
   type PaidOutcome,
   type PaidTier,
@@ -46,6 +47,12 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '600',
 } as const
 
+/** A product: its offer to who brings no payment, and what a request comes to. */
+interface Sold {
+  readonly offer: () => PaidOutcome
+  readonly pay: (asked: Omit<PaidCall, 'tool'>) => Promise<PaidOutcome>
+}
+
 /**
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
@@ -55,30 +62,35 @@ const PREFLIGHT_HEADERS = {
 export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
   const { paid, showPayment } = options
   const untilGone = createWaits(app)
-  const sent = (request: FastifyRequest, reply: FastifyReply) => {
-    const { rawHeaders } = request.raw
-    const body = readPaidBody(rawHeaders, request.body)
-    // Whether anybody still waits is asked only where something has to be waited for.
-    return { ...senderOf(request), rawHeaders, body, signal: () => untilGone(reply) }
-  }
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
-  const sellTool = (url: string, tool: ToolName, words?: PaidWords) =>
-    serve(app, url, {
-      words,
-      offer: () => paid.tools.offer(tool),
-      answer: (request, reply) => paid.tools.call({ ...sent(request, reply), tool }),
+  const serve = (url: string, { offer, pay }: Sold, words?: PaidWords): void => {
+    const route = { config: { takesAnyType: true }, schema: words?.pay ?? {}, validatorCompiler: unchecked }
+    app.post(url, route, async (request, reply) => {
+      const { rawHeaders } = request.raw
+      const body = readPaidBody(rawHeaders, request.body)
+      // Whether anybody still waits is asked only where something has to be waited for.
+      const asked = { ...senderOf(request), rawHeaders, body, signal: () => untilGone(reply) }
+      return send(await pay(asked), request, reply)
     })
-  for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
+    app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
+    answerPreflight(app, url)
+  }
+  const soldTool = (tool: ToolName): Sold => ({
+    offer: () => paid.tools.offer(tool),
+    pay: (asked) => paid.tools.call({ ...asked, tool }),
+  })
+  for (const tool of Object.keys(TOOLS) as ToolName[]) serve(paidPath(tool), soldTool(tool), wordsOf(tool))
   // The same again, which needs no description of its own.
-  for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  for (const tier of PAID_TIERS)
-    serve(app, paidPath(`plans/${tier}`), {
-      words: wordsOf(tier),
+  for (const [alias, tool] of Object.entries(TOOL_ALIASES)) serve(`/x402/${alias}`, soldTool(tool))
+  for (const tier of PAID_TIERS) {
+    const sold: Sold = {
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, sent(request, reply)),
-    })
+      pay: (asked) => paid.plans.buy(tier, asked),
+    }
+    serve(paidPath(`plans/${tier}`), sold, wordsOf(tier))
+  }
   openRoutes(app)('GET /x402/payments/:id', {
     ...operation('payments', 'payment', 'The state of a payment'),
     description: 'Open to every holder of the id, which stands in the answer that was paid for.',
@@ -133,22 +145,6 @@ function takeAnyBody(app: FastifyInstance): void {
     reply.headers(PAID_CORS_HEADERS)
     done()
   })
-}
-
-interface PaidHandlers {
-  /** Without it the path is not described: it is a second one of the same. */
-  readonly words: PaidWords | undefined
-  readonly offer: () => PaidOutcome
-  readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
-}
-
-function serve(app: FastifyInstance, url: string, { words, offer, answer }: PaidHandlers): void {
-  const config = { takesAnyType: true }
-  app.post(url, { config, schema: words?.pay ?? {}, validatorCompiler: unchecked }, async (request, reply) =>
-    send(await answer(request, reply), request, reply),
-  )
-  app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
-  answerPreflight(app, url)
 }
 
 /** Names of a product in the ids and summaries of its operations. */
