@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isoTime } from '../domain/iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from '../domain/outcome.ts'
-import { coinSchema, exchangeSchema } from '../domain/series.ts'
+import { coinSchema, exchangeSchema, seriesSchema } from '../domain/series.ts'
 import { timeframeSchema } from '../domain/timeframes.ts'
 import { callSchema, forecastFields, regimeSchema, type Verdict } from '../domain/verdict.ts'
 import { type MarketKind, marketKindSchema } from '../events/event-catalogue.ts'
@@ -46,9 +46,7 @@ export const decidedRow = (outcome: Outcome): DecidedRow => ({
 
 /** The newest verdict of a series. */
 export const boardRowSchema = z.object({
-  exchange: exchangeSchema,
-  coin: coinSchema,
-  timeframe: timeframeSchema,
+  ...seriesSchema.shape,
   bar_close: instant.describe('Close of its newest bar with a verdict, ISO 8601, UTC'),
   is_fresh: z.boolean().describe('Whether no bar is missing after it that should be there by now'),
   regime: regimeSchema,

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { isoTime } from '../domain/iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from '../domain/outcome.ts'
-import { coinSchema, exchangeSchema, seriesSchema } from '../domain/series.ts'
-import { timeframeSchema } from '../domain/timeframes.ts'
+import { seriesSchema } from '../domain/series.ts'
 import { regimeSchema } from '../domain/verdict.ts'
 import { marketKindSchema } from '../events/event-catalogue.ts'
 import { count, instantUtc as instant, numberOrNull } from '../infra/field-schemas.ts'
@@ -12,9 +11,7 @@ import { verdictRowSchema } from './verdict-row.ts'
 
 /** A change of the regime of a series. */
 export const regimeShiftRowSchema = z.object({
-  exchange: exchangeSchema,
-  coin: coinSchema,
-  timeframe: timeframeSchema,
+  ...seriesSchema.shape,
   bar_close: z.iso.datetime().describe('ISO 8601, UTC: close of the bar with which it came'),
   regime: regimeSchema,
   prior_regime: regimeSchema,
@@ -30,14 +27,12 @@ export const regimeShiftsAnswerSchema = z.object({
   next: nextSchema,
 })
 
-const price = numberOrNull
-
 /** The outcome of a verdict, as the history of a series shows it. */
 export const historyOutcomeSchema = z.object({
   race: z.enum(RACE_OUTCOMES).describe('Which barrier came first'),
   result: z.enum(RESULTS),
-  entry_price: price,
-  exit_price: price,
+  entry_price: numberOrNull,
+  exit_price: numberOrNull,
   decided_at: instant.nullable(),
 })
 export type HistoryOutcome = z.infer<typeof historyOutcomeSchema>

@@ -4,15 +4,12 @@ import { timeframeSchema } from '../domain/timeframes.ts'
 import { marketKindSchema } from '../events/event-catalogue.ts'
 import { instantUtc as instant } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
-import { nextSchema } from './parameters.ts'
+import { nextSchema, pageCursor } from './parameters.ts'
 
 /** The name of a market, after which the next page of markets begins. */
-export const marketCursorSchema = z
-  .string()
-  .regex(new RegExp(`^[A-Z]{1,20}\\.[A-Z0-9]{1,${LIMITS.coinCharacters}}$`), {
-    error: 'must be the `next` of an answer',
-  })
-  .describe('Rows after this one: the `next` of the answer before')
+export const marketCursorSchema = pageCursor(
+  new RegExp(`^[A-Z]{1,20}\\.[A-Z0-9]{1,${LIMITS.coinCharacters}}$`),
+)
 
 export const marketTimeframeSchema = z.object({
   timeframe: timeframeSchema,

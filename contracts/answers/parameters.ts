@@ -84,14 +84,17 @@ export const rowsParameter = (most: number, usual = most, of = 'Rows') =>
     .default(usual)
     .describe(`${of} at most`)
 
+/** The `next` of an answer, of this form. */
+export const pageCursor = (form: RegExp, rows = 'Rows after these') =>
+  z
+    .string()
+    .regex(form, 'must be the `next` of an answer')
+    .describe(`${rows}: the \`next\` of the answer before`)
+
 /** A key of a read model as a cursor, so that callers need not know what it is made of. */
-export const keyCursorParameter = z
-  .string()
-  .max(256)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
+export const keyCursorParameter = pageCursor(/^[A-Za-z0-9_-]{1,256}$/)
   .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
   .optional()
-  .describe('Rows after these: the `next` of the answer before')
 
 /** @param key undefined at the end of a list */
 export const keyCursor = (key: string | null | undefined): string | null =>

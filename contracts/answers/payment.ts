@@ -26,15 +26,9 @@ export const paymentAnswerSchema = z.object({
 })
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
-/** A payment in the operator's list, and a page of them, newest first. */
+/** A page of payments, newest first. */
 export const paymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ next_step: true })),
-  next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
-})
-
-/** Payments for the plans of an account, and a page of them, newest first. */
-export const ownPaymentsAnswerSchema = z.object({
   payments: z.array(paymentAnswerSchema),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
-export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>
+export type PaymentsAnswer = z.infer<typeof paymentsAnswerSchema>

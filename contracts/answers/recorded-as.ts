@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countText } from '../domain/statistics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/timeframes.ts'
 import { isLate, type Verdict } from '../domain/verdict.ts'
 import type { MarketKind } from '../events/event-catalogue.ts'
@@ -51,6 +52,5 @@ function spanOf(milliseconds: number): string {
     ['second', 1_000],
   ] as const
   const [name, unit] = units.find(([, length]) => milliseconds >= 2 * length) ?? (['second', 1_000] as const)
-  const count = Math.max(0, Math.floor(milliseconds / unit))
-  return `${count.toLocaleString('en')} ${name}${count === 1 ? '' : 's'}`
+  return countText(Math.max(0, Math.floor(milliseconds / unit)), name)
 }

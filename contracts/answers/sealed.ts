@@ -32,15 +32,14 @@ export const sealedManifestSchema = z.object({
 })
 export type SealedManifest = z.infer<typeof sealedManifestSchema>
 
-const dayFields = { date: z.iso.date(), rows: z.int().nonnegative() }
-
 export const sealedDaysSchema = z.object({
   notice: z.string(),
   days: z
     .array(
       z.object({
         exchange: exchangeSchema,
-        ...dayFields,
+        date: z.iso.date(),
+        rows: z.int().nonnegative(),
         bytes: z.int().nonnegative(),
         manifest_sha256: sha256Schema.nullable().describe('null for a day without verdicts'),
         path: textOrNull,

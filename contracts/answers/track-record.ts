@@ -6,8 +6,6 @@ import { cursorSchema, nextSchema } from './parameters.ts'
 
 const instantOrNull = instant.nullable()
 
-const share = numberOrNull
-
 const shareSchema = z
   .object({ value: z.number(), low: z.number(), high: z.number() })
   .describe('A share with the ends of its 95 % interval')
@@ -24,9 +22,9 @@ export const recordCoinSchema = z.object({
   win_rate: shareSchema.nullable().describe('Of `reached`; its interval is too narrow for pooled series'),
   trades: count.describe('Calls whose return is known'),
   net_mean_bps: numberOrNull.describe('Basis points a call, 12 for entering and leaving taken off'),
-  always_buy: share.describe('Win rate of always BUY on the same bars'),
-  always_sell: share.describe('The same of always SELL'),
-  random: share.describe('What a fair coin can expect on the same bars'),
+  always_buy: numberOrNull.describe('Win rate of always BUY on the same bars'),
+  always_sell: numberOrNull.describe('The same of always SELL'),
+  random: numberOrNull.describe('What a fair coin can expect on the same bars'),
 })
 export type RecordCoin = z.infer<typeof recordCoinSchema>
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { isoTime } from '../domain/iso-time.ts'
 import { callReturn, type Outcome, RACE_OUTCOMES, ROUND_TRIP_COST } from '../domain/outcome.ts'
-import { coinSchema, exchangeSchema } from '../domain/series.ts'
-import { timeframeSchema } from '../domain/timeframes.ts'
+import { seriesSchema } from '../domain/series.ts'
 import {
   barsMissed,
   callSchema,
@@ -19,15 +18,11 @@ import { recordedAs, recordedAsSchema } from './recorded-as.ts'
 
 const instantOrNull = instant.nullable()
 
-const price = numberOrNull
-
 /** A recorded verdict with its outcome as the replay shows it, one per line. */
 export const verdictRowSchema = z.object({
   cursor: z.string().describe('Where to go on after this row: give it as `after`'),
   verdict_id: z.uuid(),
-  exchange: exchangeSchema,
-  coin: coinSchema,
-  timeframe: timeframeSchema,
+  ...seriesSchema.shape,
   bar_close: instant,
   valid_until: instant,
   recorded_at: instant,
@@ -55,11 +50,11 @@ export const verdictRowSchema = z.object({
   visible_at: instant.describe('End of its window, or when it was recorded if that was later'),
   decided_at: instantOrNull.describe('Close of the bar that decided its race; null if none did'),
   race: z.enum(RACE_OUTCOMES).nullable().describe('Which barrier came first; null without an outcome'),
-  entry_price: price.describe('Open of the first bar of the window; null where that bar is missing'),
-  exit_price: price.describe('Price at which the race ended; null if that is not known'),
-  close_price: price.describe('Close of the last bar of the window; null where bars are missing'),
+  entry_price: numberOrNull.describe('Open of the first bar of the window; null where that bar is missing'),
+  exit_price: numberOrNull.describe('Price at which the race ended; null if that is not known'),
+  close_price: numberOrNull.describe('Close of the last bar of the window; null where bars are missing'),
   exit_at: instantOrNull.describe('`decided_at`, or the close of the last bar of the window'),
-  net_bps: price.describe('Return in basis points, after costs of 12; null for HOLD or missing bars'),
+  net_bps: numberOrNull.describe('Return in basis points, after costs of 12; null for HOLD or missing bars'),
 })
 export type VerdictRow = z.infer<typeof verdictRowSchema>
 
@@ -108,9 +103,8 @@ export const verdictRow = (
 type RowOutcome = Pick<Outcome, 'race' | 'entryPrice' | 'exitPrice' | 'closePrice' | 'decidedAt'>
 
 function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutcome | null) {
-  if (outcome === null) return NO_OUTCOME
-  const { race, entryPrice, exitPrice, closePrice, decidedAt } = outcome
-  const gross = callReturn({ race, entryPrice, exitPrice, barrier }, call)
+  const { race, entryPrice, exitPrice, closePrice, decidedAt } = outcome ?? NO_OUTCOME
+  const gross = race === null ? null : callReturn({ race, entryPrice, exitPrice, barrier }, call)
   const exitAt = race === 'timeout' ? validUntil : decidedAt
   return {
     decided_at: decidedAt === null ? null : isoTime(decidedAt),
@@ -123,15 +117,7 @@ function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutc
   }
 }
 
-const NO_OUTCOME = {
-  decided_at: null,
-  race: null,
-  entry_price: null,
-  exit_price: null,
-  close_price: null,
-  exit_at: null,
-  net_bps: null,
-} as const
+const NO_OUTCOME = { race: null, entryPrice: null, exitPrice: null, closePrice: null, decidedAt: null }
 
 /** A replay shows a verdict once its window has closed; one that came later, at once. */
 export function visibleAt(

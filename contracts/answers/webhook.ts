@@ -127,16 +127,9 @@ export const attemptsAnswerSchema = z.object({
 
 export const retriesAnswerSchema = z.object({
   retries: z.array(
-    z.object({
-      delivery_id: z.uuid(),
-      sequence,
-      attempts: count,
-      status: z.int().nullable(),
-      reason: textOrNull,
-      first_at: instant,
-      last_at: instant,
-      next_at: instant,
-    }),
+    attemptSchema
+      .pick({ delivery_id: true, sequence: true, status: true, reason: true })
+      .extend({ attempts: count, first_at: instant, last_at: instant, next_at: instant }),
   ),
 })
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseVerdictStream, verdictStream } from '../events/streams.ts'
 import { LIMITS } from '../limits.ts'
 import {
   coinSchema,
@@ -21,11 +20,10 @@ const aSeries: fc.Arbitrary<Series> = fc.record({
 })
 
 describe('a series name', () => {
-  test('is read back as the series, alone and in a stream name', () => {
+  test('is read back as the series', () => {
     fc.assert(
       fc.property(aSeries, (series) => {
         expect(parseSeriesName(seriesName(series))).toEqual(series)
-        expect(parseVerdictStream(verdictStream(series))).toEqual(series)
         expect(seriesSchema.parse(series)).toEqual(series)
         expect(seriesName(series)).toBe(`${marketName(series)}.${series.timeframe}`)
       }),

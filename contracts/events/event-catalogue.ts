@@ -134,9 +134,8 @@ export const eventOf = ({ type, data }: FactOf<EventType>, place: Pick<NewEvent,
  *
  * @throws ServiceError `event_unreadable` where this release cannot read it.
  */
-export function decodeEvent(event: RecordedEvent): ServiceEvent {
-  return upcast(event, definitionOf(event)) as ServiceEvent
-}
+export const decodeEvent = (event: RecordedEvent): ServiceEvent =>
+  upcast(event, definitionOf(event)) as ServiceEvent
 
 /** As {@link decodeEvent}, of a stream that holds these types. @throws ServiceError `event_unreadable` for others */
 export function decodeEventOf<Type extends ServiceEvent['type']>(
@@ -155,18 +154,10 @@ export function decodeEventOf<Type extends ServiceEvent['type']>(
  *
  * @throws ServiceError `event_unreadable`
  */
-export function requireReadable(event: EventPlace): void {
-  requireKnownSchema(event, definitionOf(event))
-}
+export const requireReadable = (event: EventPlace): void => requireKnownSchema(event, definitionOf(event))
 
-function definitionOf(event: EventPlace): EventDefinition {
-  const definition: EventDefinition | undefined = Object.hasOwn(EVENT_CATALOGUE, event.type)
-    ? EVENT_CATALOGUE[event.type as EventType]
-    : undefined
-  if (definition === undefined) {
-    throw new ServiceError('event_unreadable', {
-      message: `event type ${event.type} at position ${event.position} is not known to this release`,
-    })
-  }
-  return definition
+function definitionOf({ type, position }: EventPlace): EventDefinition {
+  if (Object.hasOwn(EVENT_CATALOGUE, type)) return EVENT_CATALOGUE[type as EventType]
+  const message = `event type ${type} at position ${position} is not known to this release`
+  throw new ServiceError('event_unreadable', { message })
 }

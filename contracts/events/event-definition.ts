@@ -37,11 +37,7 @@ export function defineEvent<const Type extends string, Data extends JsonObject>(
   return { ...described, type, stream, schema }
 }
 
-interface EventParts<Data> {
-  id: string
-  data: Data
-  meta: NewEvent['meta']
-}
+type EventParts<Data> = Pick<NewEvent, 'id' | 'meta'> & { readonly data: Data }
 
 /**
  * Makes an event of the current schema, with its data checked: what is in the log has passed here, so

@@ -7,15 +7,13 @@ import { percent, timeMs } from '../infra/field-schemas.ts'
 import { LIMITS } from '../limits.ts'
 import { defineEvent } from './event-definition.ts'
 
-const percentile = percent
-
 /** One call of a digest. Where it can be looked up follows from its verdict's id, so no address is kept. */
 export const digestRowSchema = z.object({
   rank: z.int().positive(),
   coin: coinSchema,
   call: callSchema,
-  confidence: percentile,
-  strength: percentile,
+  confidence: percent,
+  strength: percent,
   regime: regimeSchema,
   price: z.number().positive(),
   barClose: timeMs,

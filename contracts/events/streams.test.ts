@@ -2,13 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../domain/series.ts'
 import { TIMEFRAMES } from '../domain/timeframes.ts'
 import { LIMITS } from '../limits.ts'
-import {
-  isStreamName,
-  MARKET_CLOCK_STREAM,
-  parseVerdictStream,
-  STORE_IDENTITY_STREAM,
-  verdictStream,
-} from './streams.ts'
+import { isStreamName, MARKET_CLOCK_STREAM, STORE_IDENTITY_STREAM, verdictStream } from './streams.ts'
 
 describe('stream names', () => {
   test('of the service are all allowed, even for the longest coin', () => {
@@ -47,14 +41,4 @@ describe('stream names', () => {
   ])('%j is not allowed', (name) => {
     expect(isStreamName(name)).toBe(false)
   })
-})
-
-test.each([
-  STORE_IDENTITY_STREAM,
-  'SIM.BTC.1h',
-  'verdict-',
-  'verdict-verdict-SIM.BTC.1h',
-  'outcome-SIM.BTC.1h',
-])('%j is not the stream of a series', (stream) => {
-  expect(parseVerdictStream(stream)).toBeUndefined()
 })

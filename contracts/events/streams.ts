@@ -1,4 +1,4 @@
-import { type Exchange, parseSeriesName, type Series, seriesName } from '../domain/series.ts'
+import { type Exchange, type Series, seriesName } from '../domain/series.ts'
 import type { Timeframe } from '../domain/timeframes.ts'
 import { LIMITS } from '../limits.ts'
 
@@ -18,10 +18,6 @@ export const MARKET_RUNS_STREAM = 'store-market-runs'
 const VERDICT_PREFIX = 'verdict-'
 
 export const verdictStream = (series: Series): string => `${VERDICT_PREFIX}${seriesName(series)}`
-
-/** Inverse of {@link verdictStream}. */
-export const parseVerdictStream = (stream: string): Series | undefined =>
-  stream.startsWith(VERDICT_PREFIX) ? parseSeriesName(stream.slice(VERDICT_PREFIX.length)) : undefined
 
 /** The name of the series whose verdict stream this is; whether there can be such a series is not looked at. */
 export const seriesOfVerdictStream = (stream: string): string | undefined =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { regimeShiftsAnswerSchema } from '../answers/history.ts'
 import { chatAnswerSchema, searchAnswerSchema } from '../answers/knowledge.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../answers/parameters.ts'
+import { coinParameter, exchangeParameter, pageCursor, timeframeParameter } from '../answers/parameters.ts'
 import { LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './tool-catalogue.ts'
 
@@ -15,11 +15,8 @@ export const searchKnowledgeRequest = z.strictObject({
   limit: z.int().min(1).max(LIMITS.searchRows).default(10).describe('Sections at most'),
 })
 
-export interface SearchRequest {
-  /** Without blanks around it. */
-  readonly query: string
-  readonly limit: number
-}
+/** Without blanks around the query. */
+export type SearchRequest = z.output<typeof searchKnowledgeRequest>
 
 /** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUESTION`, …). */
 export const chatKnowledgeRequest = z.strictObject({
@@ -31,12 +28,8 @@ export const chatKnowledgeRequest = z.strictObject({
   model: z.string().min(1).max(100).optional().describe('`extractive`, or the model of this service'),
 })
 
-export interface ChatRequest {
-  /** Without blanks around it. */
-  readonly question: string
-  /** One of those there are. */
-  readonly model: string
-}
+/** Without blanks around the question, and with a model that there is. */
+export type ChatRequest = Readonly<Record<'question' | 'model', string>>
 
 /**
  * The tools about the service itself. They are apart from the others because they are not sold call by call,
@@ -62,23 +55,21 @@ export const KNOWLEDGE_TOOLS = {
 /** Rows of one answer: what a model can read, fewer than over HTTP. */
 const ROWS = 100
 
+export const regimeShiftsRequest = z.strictObject({
+  exchange: exchangeParameter.optional().describe('Exchange code; left out, the first monitored'),
+  coin: coinParameter,
+  timeframe: timeframeParameter.default('4h'),
+  limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),
+  after: pageCursor(/^\d{1,15}$/, 'Older shifts').optional(),
+})
+
 /** The tools that read what was recorded. They are open and free, as the same is over HTTP, and need no key. */
 export const HISTORY_TOOLS = {
   get_regime_shifts: {
     title: 'History of regimes',
     description:
       'The past: when the regime of a coin last changed, flipping between trending, ranging and volatile. Regime shifts at a timeframe on an exchange, newest first, each with its verdict, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
-    request: z.strictObject({
-      exchange: exchangeParameter.optional().describe('Exchange code; left out, the first monitored'),
-      coin: coinParameter,
-      timeframe: timeframeParameter.default('4h'),
-      limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),
-      after: z
-        .string()
-        .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
-        .optional()
-        .describe('The `next` of an answer, for the older shifts after it'),
-    }),
+    request: regimeShiftsRequest,
     response: regimeShiftsAnswerSchema,
   },
 } as const satisfies Record<string, ToolDefinition>

@@ -43,6 +43,11 @@ export const timeframeField = (fallback: Timeframe) =>
     .overwrite(canonicalTimeframe)
     .default(fallback)
 
+/** A whole number from 1, and any number between two, each with what it is where it is left out. */
+const upTo = (most: number, usual: number) => z.int().min(1).max(most).default(usual)
+const between = (least: number, most: number, usual: number) => z.number().min(least).max(most).default(usual)
+const fraction = z.number().min(0).max(1)
+
 export const instantField = z.iso.datetime().describe('ISO 8601, UTC')
 
 /** The first fields of every row about one series. */
@@ -104,11 +109,7 @@ export const getMarketRegimeResponse = z.object({
   liveliness: numberOrNull.exactOptional().describe('Moves of 8 bars over those of 350'),
   regime_since: instantField.describe('Close of the bar at which it began'),
   regime_strength: percent.describe('Distance of the trend measure from zero, 100 at 1.5 ATR'),
-  volatility_percentile: z
-    .number()
-    .min(0)
-    .max(1)
-    .describe('Share of the last bars that were calmer; forecasts volatility'),
+  volatility_percentile: fraction.describe('Share of the last bars that were calmer; forecasts volatility'),
   percentile_bars: z.int().min(1).max(LIMITS.volatilityBars).exactOptional().describe('Bars it is of'),
   metrics: z.object({
     rsi: metric('RSI, 14 bars'),
@@ -142,15 +143,10 @@ export const scanTradeCallsRequest = z.strictObject({
   timeframe: timeframeField(
     CALLING_TIMEFRAMES.find((timeframe) => timeframe === '1h') ?? CALLING_TIMEFRAMES[0] ?? '1h',
   ),
-  top_n: z
-    .int()
-    .min(1)
-    .max(LIMITS.scanCoins)
-    .default(20)
-    .describe('Coins to scan: the top of the exchange by volume'),
+  top_n: upTo(LIMITS.scanCoins, 20).describe('Coins to scan: the top of the exchange by volume'),
   min_confidence: percent.default(0).describe('Above 60 nothing passes'),
   include_holds: z.boolean().default(false).describe('Whether HOLDs have rows too'),
-  limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
+  limit: upTo(LIMITS.scanCoins, 10).describe('Rows in the answer'),
   rank_by: z
     .enum(RANKINGS)
     .default('strength')
@@ -195,26 +191,16 @@ export type ScanTradeCallsResponse = z.infer<typeof scanTradeCallsResponse>
 export type ScanRow = z.infer<typeof scanRow>
 
 export const scanFundingArbRequest = z.strictObject({
-  min_net_bps: z
-    .number()
-    .min(-10_000)
-    .max(10_000)
-    .default(0)
-    .describe('Least expected net carry, in basis points'),
-  holding_hours: z.int().min(1).max(2_160).default(168).describe('How long both legs are held'),
-  limit: z.int().min(1).max(LIMITS.fundingRows).default(10).describe('Rows in the answer'),
+  min_net_bps: between(-10_000, 10_000, 0).describe('Least expected net carry, in basis points'),
+  holding_hours: upTo(2_160, 168).describe('How long both legs are held'),
+  limit: upTo(LIMITS.fundingRows, 10).describe('Rows in the answer'),
   coins: z
     .array(coinField)
     .min(1)
     .max(100)
     .optional()
     .describe('Only these coins; all that are known where it is left out'),
-  taker_fee_bps: z
-    .number()
-    .min(0)
-    .max(100)
-    .default(5)
-    .describe('Fee of one leg, in basis points; four legs are paid'),
+  taker_fee_bps: between(0, 100, 5).describe('Fee of one leg, in basis points; four legs are paid'),
 })
 
 export const fundingLeg = z.object({
@@ -244,11 +230,7 @@ export const fundingOpportunity = z.object({
     .number()
     .describe('Expected carry over the holding time after four taker fees, in basis points of one leg'),
   break_even_hours: numberOrNull.describe('When the carry has paid the fees; null if not within a year'),
-  persistence: z
-    .number()
-    .min(0)
-    .max(1)
-    .describe('Correlation of the daily spread with that of the day before, at least 0'),
+  persistence: fraction.describe('Correlation of the daily spread with that of the day before, at least 0'),
   history_days: z.int().nonnegative().describe('Whole days of funding history that both exchanges have'),
 })
 

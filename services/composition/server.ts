@@ -16,9 +16,8 @@ import { type AccountsPluginOptions, accountsPlugin } from '../http/routes/accou
 import { type KnowledgeRoutesOptions, knowledgePlugin } from '../http/routes/knowledge.ts'
 import { type MarketPluginOptions, marketPlugin } from '../http/routes/market.ts'
 import { type OperatorRoutesOptions, operatorPlugin } from '../http/routes/operator.ts'
-import { type PaymentRoutesOptions, paymentsPlugin } from '../http/routes/payment-status.ts'
 import { webhooksPlugin } from '../http/routes/webhooks.ts'
-import type { PaidRoutesOptions } from '../http/routes/x402.ts'
+import { type PaymentRoutesOptions, paymentsPlugin } from '../http/routes/x402.ts'
 import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/send-public.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
 import { type McpPluginOptions, mcpPlugin } from '../mcp/mcp-server.ts'
@@ -45,8 +44,7 @@ export interface ServerOptions
     Pick<McpPluginOptions, 'mcp' | 'since'> {
   readonly accounts?: AccountsPluginOptions['accounts']
   readonly payments?:
-    | (PaidRoutesOptions &
-        PaymentRoutesOptions &
+    | (PaymentRoutesOptions &
         NonNullable<AccountsPluginOptions['payments']> &
         NonNullable<OperatorRoutesOptions['payments']>)
     | undefined

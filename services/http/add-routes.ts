@@ -8,7 +8,9 @@ import type {
 } from 'fastify'
 import type { z } from 'zod'
 import { type Identify, sentCredential } from '../accounts/index.ts'
+import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import { callerAs } from '../tool-calls/index.ts'
+import { addressOf } from './client-address.ts'
 import { KEY, NO_BODY, type OperationWords } from './openapi.ts'
 
 type Path = `${HTTPMethods & string} ${string}`
@@ -61,6 +63,15 @@ export const routesFor =
       },
     })
   }
+
+/** The sender of a call. @param traced a trace context for a request whose headers have none */
+export const senderOf = (request: FastifyRequest, traced?: unknown) => ({
+  authorization: sentCredential(request.headers),
+  address: addressOf(request),
+  idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+  traceparent: [request.headers.traceparent, traced].find(isTraceparent),
+  requestId: request.id,
+})
 
 /** Adds routes that require a key: their handlers get its account. */
 export function keyedRoutes(app: FastifyInstance, identify: Identify) {

@@ -49,11 +49,8 @@ export function requireJsonType(rawHeaders: readonly string[]): void {
   if (types.length !== 1 || !JSON_TYPE.test(types[0]?.trim() ?? '')) throw contentTypeError(types)
 }
 
-/** Longest value that a refusal repeats. */
-const SHOWN_CHARACTERS = 100
-
 function contentTypeError(types: readonly string[]): ServiceError {
-  const given = types.map((text) => text.slice(0, SHOWN_CHARACTERS))
+  const given = types.map((text) => text.slice(0, 100))
   const found = given.map((text) => JSON.stringify(text)).join(' and ') || 'left out'
   return new ServiceError('invalid_content_type', {
     message: `Content-Type must be application/json, given once; it was ${found}. Nothing was charged for this request.`,
@@ -77,14 +74,8 @@ export function useJsonBodies(app: FastifyInstance): void {
         else done(new ServiceError('invalid_request', { message: `The body is not JSON: ${fault}.` }))
       })
   })
-  app.addHook('onRoute', (route) => {
-    if (route.schema?.body === undefined) return
-    route.preValidation = [
-      ...[route.preValidation ?? []].flat(),
-      (request, _reply, done) => {
-        request.body ??= {}
-        done()
-      },
-    ]
+  app.addHook('preValidation', (request, _reply, done) => {
+    request.body ??= {}
+    done()
   })
 }

@@ -12,16 +12,11 @@ import {
 import { STATUS_CODES } from '../runtime/http/node-http.ts'
 import { acceptsHtmlFirst } from './accept.ts'
 
-/** The body of every refusal. */
-export function errorBody(error: ServiceError, requestId: string) {
+/** The body of every refusal; one inside another answer is without the id of its request. */
+export function errorBody(error: ServiceError, requestId?: string) {
   const { code, message, nextStep, details } = forCallers(error)
-  return {
-    code,
-    message,
-    next_step: nextStep,
-    ...(details !== undefined && { details }),
-    request_id: requestId,
-  }
+  const body = { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) }
+  return requestId === undefined ? body : { ...body, request_id: requestId }
 }
 
 /** One line for each code within ten seconds: callers must not be able to flood the log. */
@@ -67,12 +62,17 @@ export function useErrorRegistry(app: FastifyInstance, show?: ShowRefusal): void
 }
 
 /** Answers a failure that was thrown, by a route or by the framework. */
-export function answerFailure(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+export const answerFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+  send(reply, request, refusalFor(error, request, reply))
+
+/** The refusal for a failure that was thrown. Its cause is logged, and the answer says when to ask again. */
+export function refusalFor(error: FastifyError, request: FastifyRequest, reply: FastifyReply): ServiceError {
   const refusal = toServiceError(error, request)
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   else void logCause(request.log, refusal, request.id)
-  return send(reply, request, refusal)
+  retryLater(reply, refusal)
+  return refusal
 }
 
 /** The refusal of bytes that are no whole request, by the error code of Node. */
@@ -115,7 +115,6 @@ export function retryLater(reply: FastifyReply, { code, details }: ServiceError)
 
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
   const { status } = ERRORS[error.code]
-  retryLater(reply, error)
   const show = isForPeople(request) ? (request.server as { [SHOW]?: ShowRefusal })[SHOW] : undefined
   if (show === undefined) return reply.code(status).send(errorBody(error, request.id))
   const { code, message, nextStep } = forCallers(error)

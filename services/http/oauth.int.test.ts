@@ -148,7 +148,7 @@ describe('who is challenged', () => {
     const asked = await callTool(url, undefined, 'get_trade_call', '/mcp?auth=required')
     expect(asked.status).toBe(401)
     expect(asked.headers.get('www-authenticate')).toBe(
-      `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/mcp", scope="calls"`,
+      `Bearer scope="calls", resource_metadata="${url}/.well-known/oauth-protected-resource/mcp"`,
     )
     const key = await keyOf(email)
     expect((await callTool(url, key, 'get_trade_call', '/mcp?auth=required')).status).toBe(200)

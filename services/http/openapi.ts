@@ -43,11 +43,31 @@ export const bodyOf = (content: Readonly<Record<string, z.ZodType>>, description
   },
 })
 
+const KEY_HINT =
+  'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again'
+/** Headers of a request whose answer is kept for a key of its sender. */
+export const KEYED_HEADERS = z.object({ 'Idempotency-Key': z.string().optional().describe(KEY_HINT) })
+
 export const anyObject = z.record(z.string(), z.json())
 export const NO_BODY = { 204: z.undefined().describe('Done; there is no body') }
 
 /** For a route whose schema only describes the body, because its handler reads it. */
 export const unchecked: FastifySchemaCompiler<unknown> = () => (value) => ({ value })
+
+/** Adds a route to a document that is the same for all: JSON, or text by its name. */
+export function serveDocument(
+  app: FastifyInstance,
+  path: string,
+  words: OperationWords,
+  make: () => string | Promise<string>,
+): void {
+  const isText = path.endsWith('.txt')
+  const type = isText ? 'text/plain' : 'application/json'
+  const schema = { ...words, response: bodyOf({ [type]: isText ? z.string() : anyObject }) }
+  app.get(path, { schema }, async (request, reply) =>
+    sendPublic(request, reply, `${type}; charset=utf-8`, await make()),
+  )
+}
 
 /** An operation in the document. */
 export interface OpenApiOperation extends JsonObject {
@@ -140,13 +160,8 @@ export async function useOpenApi(
     text ??= documentOf(app.swagger() as unknown as OpenApiDocument, publicUrl())
     return text
   }
-  const schema = {
-    ...operation('service', 'openApi', 'This description, as OpenAPI 3.1'),
-    response: bodyOf({ 'application/json': anyObject }),
-  }
-  app.get('/openapi.json', { schema }, async (request, reply) =>
-    sendPublic(request, reply, 'application/json; charset=utf-8', documentText()),
-  )
+  const words = operation('service', 'openApi', 'This description, as OpenAPI 3.1')
+  serveDocument(app, '/openapi.json', words, documentText)
   return () => JSON.parse(documentText()) as OpenApiDocument
 }
 
@@ -154,13 +169,12 @@ export async function useOpenApi(
 function documentOf(raw: OpenApiDocument, publicUrl: string): string {
   const described = ({ responses, ...one }: OpenApiOperation) => ({
     ...one,
-    responses: Object.fromEntries([
-      ['default', REFUSAL],
-      ...Object.entries(responses).map(([status, answer]) => [
-        status,
+    responses: {
+      default: REFUSAL,
+      ...mapValues(responses, (answer) =>
         answer.description === 'Default Response' ? { ...answer, description: one.summary } : answer,
-      ]),
-    ]) as OpenApiOperation['responses'],
+      ),
+    },
   })
   const paths = mapValues(raw.paths, (methods) => mapValues(methods, described))
   return (

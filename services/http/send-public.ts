@@ -16,6 +16,12 @@ export const SECURITY_HEADERS = {
 /** Caching of what never changes. */
 export const FOR_EVER = 'public, max-age=31536000, immutable'
 
+/** Pages of any origin may read it and show it. */
+export const OPEN = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+} as const
+
 /** Headers about one request and its caller: left out of answers that caches keep for others. */
 export const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
 

@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { exactInstantParameter, rowsParameter } from '../../contracts/answers/parameters.ts'
+import { exactInstantParameter, pageCursor, rowsParameter } from '../../contracts/answers/parameters.ts'
 import type {
   eventsAnswerSchema,
   OperatorSubscription,
   SubscriptionAnswer,
 } from '../../contracts/answers/webhook.ts'
 import { isoTime } from '../../contracts/domain/iso-time.ts'
-import { SIGNAL_TYPES, type SignalType } from '../../contracts/domain/subscription.ts'
+import { SIGNAL_TYPES } from '../../contracts/domain/subscription.ts'
 import { HOUR_MS } from '../../contracts/domain/timeframes.ts'
 import { assert } from '../../contracts/errors/assert.ts'
 import { DELIVERY_RESULTS } from '../../contracts/events/delivery-events.ts'
-import type { Origin } from '../../contracts/infra/event.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
+import type { callerAs } from '../tool-calls/index.ts'
 import {
   type ChangeRequest,
   currentFilter,
@@ -43,91 +43,77 @@ const urlSchema = z
   .max(LIMITS.webhookUrlCharacters)
   .describe('A public HTTPS address on port 443 or 8443')
 
-export const createSchema = z
-  .strictObject({
-    url: urlSchema,
-    ...filterFields,
-    ...sendingFields,
-    start: pointSchema
-      .default('now')
-      .describe(
-        `Signals after this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
-      ),
-  })
-  .refine(({ url }) => /^https?:\/\/[^/]/i.test(url), {
-    path: ['url'],
-    error: 'must begin with https:// and a host',
-    // Alone, a wrong address is refused by where it leads: `url_refused` says more.
-    when: ({ value, issues }) =>
-      typeof (value as { url?: unknown } | null)?.url === 'string' && issues.length > 0,
-  })
-
-export const changeSchema = filterChangeSchema.extend({ url: urlSchema.optional(), ...sendingFields })
-
-export const listQuery = z.strictObject({
-  status: z
-    .enum(['active', 'disabled', 'all'])
-    .default('active')
-    .describe('`active`: those that are paused included; `disabled`; `all`'),
-  after: z
-    .string()
-    .max(64)
-    .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
-    .optional()
-    .describe('Those after these: the `next` of the answer before'),
-  limit: rowsParameter(LIMITS.webhookRows, 50),
-})
-
-const resumeFields = {
-  from: z
-    .enum(['cursor', 'now', 'since'])
-    .default('cursor')
-    .describe('Go on where it stopped, leave out what lies between, or begin after `since`'),
-  since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
-}
-
-type ResumeRequest = z.output<z.ZodObject<typeof resumeFields>>
-
-/** A request to resume, with further fields beside its own. */
-export const resumeSchema = <Fields extends z.ZodRawShape>(fields: Fields) =>
-  z.strictObject({ ...fields, ...resumeFields }).refine(
-    (request) => {
-      const { from, since } = request as ResumeRequest
-      return (from === 'since') === (since !== undefined)
-    },
-    { path: ['since'], error: 'goes with `from: "since"`, and only with it' },
-  )
-
-export const rotateFields = {
-  overlap_hours: z
-    .number()
-    .min(0)
-    .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
-    .default(LIMITS.secretOverlapMs / HOUR_MS)
-    .describe('How long the secrets before it sign beside it'),
-}
-
-export const testFields = { event: z.enum(SIGNAL_TYPES).optional() }
-
-export const recoverFields = {
-  since: exactInstantParameter.describe('What was given up then and later is tried again, the oldest first'),
-}
-
 const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
 
-export const attemptsQuery = z.strictObject({
-  after: after.optional().describe('Those after these: the `next` of the answer before'),
-  limit,
-  result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
-})
-
-export const eventsQuery = z.strictObject({
-  after: after
-    .default('0')
-    .describe('Those after this: the number of the last delivery you have, or the `next` of an answer'),
-  limit,
-})
+/** The requests of the actions on webhooks, without the id of the subscription. */
+export const webhookRequests = {
+  create: z
+    .strictObject({
+      url: urlSchema,
+      ...filterFields,
+      ...sendingFields,
+      start: pointSchema
+        .default('now')
+        .describe(
+          `Signals after this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+        ),
+    })
+    .refine(({ url }) => /^https?:\/\/[^/]/i.test(url), {
+      path: ['url'],
+      error: 'must begin with https:// and a host',
+      // Alone, a wrong address is refused by where it leads: `url_refused` says more.
+      when: ({ value, issues }) =>
+        typeof (value as { url?: unknown } | null)?.url === 'string' && issues.length > 0,
+    }),
+  change: filterChangeSchema.extend({ url: urlSchema.optional(), ...sendingFields }),
+  list: z.strictObject({
+    status: z
+      .enum(['active', 'disabled', 'all'])
+      .default('active')
+      .describe('`active`: those that are paused included; `disabled`; `all`'),
+    after: pageCursor(/^\d{15}\.[0-9a-f-]{36}$/, 'Those after these').optional(),
+    limit,
+  }),
+  resume: z
+    .strictObject({
+      from: z
+        .enum(['cursor', 'now', 'since'])
+        .default('cursor')
+        .describe('Go on where it stopped, leave out what lies between, or begin after `since`'),
+      since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
+    })
+    .refine(({ from, since }) => (from === 'since') === (since !== undefined), {
+      path: ['since'],
+      error: 'goes with `from: "since"`, and only with it',
+    }),
+  rotate: z.strictObject({
+    overlap_hours: z
+      .number()
+      .min(0)
+      .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
+      .default(LIMITS.secretOverlapMs / HOUR_MS)
+      .describe('How long the secrets before it sign beside it'),
+  }),
+  test: z.strictObject({ event: z.enum(SIGNAL_TYPES).optional() }),
+  recover: z.strictObject({
+    since: exactInstantParameter.describe(
+      'What was given up then and later is tried again, the oldest first',
+    ),
+  }),
+  attempts: z.strictObject({
+    after: after.optional().describe('Those after these: the `next` of the answer before'),
+    limit,
+    result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
+  }),
+  events: z.strictObject({
+    after: after
+      .default('0')
+      .describe('Those after this: the number of the last delivery you have, or the `next` of an answer'),
+    limit,
+  }),
+}
+type Requested<Act extends keyof typeof webhookRequests> = z.output<(typeof webhookRequests)[Act]>
 
 export interface WebhookService extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
@@ -137,14 +123,9 @@ export interface WebhookService extends Pick<Clock, 'now'> {
 }
 
 /** The account whose key came with a request. */
-export interface WebhookOwner {
-  readonly accountId: string
-  readonly origin: Origin
-}
+export type WebhookOwner = Pick<ReturnType<typeof callerAs>, 'accountId' | 'origin'>
 
-interface One {
-  readonly id: string
-}
+type One = z.output<typeof subscriptionParams>
 type EventBody = z.infer<typeof eventsAnswerSchema>['events'][number] & JsonObject
 
 /** The actions of an owner on webhooks, in the fields of the interface: the same over HTTP and MCP. */
@@ -154,31 +135,34 @@ export const webhookHandlers = (service: WebhookService) => (owner: WebhookOwner
 })
 
 function subscriptionHandlers({ subscriptions, now }: WebhookService, { accountId, origin }: WebhookOwner) {
-  const shown = (view: SubscriptionView) => toSubscriptionAnswer(view, subscriptions.warnings(view), now())
+  const shown = (view: SubscriptionView): SubscriptionAnswer => {
+    const { secrets } = view.subscription
+    const signing = secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now())
+    const warnings = [...subscriptions.warnings(view)]
+    return { ...commonFields(view), url: view.url ?? '', secrets_signing: signing.length, warnings }
+  }
   return {
-    async create(input: z.output<typeof createSchema>) {
+    async create(input: Requested<'create'>) {
       const made = await subscriptions.create(accountId, input, origin)
       assert(made.secret !== '', 'a webhook that is made has a secret')
       return { ...shown(made), secret: made.secret }
     },
-    async list(query: z.output<typeof listQuery>) {
+    async list(query: Requested<'list'>) {
       const { rows, next, needsReview } = await subscriptions.list(accountId, query)
       return { webhooks: rows.map(shown), needs_review: needsReview, next }
     },
     show: async ({ id }: One) => shown(await subscriptions.show(accountId, id)),
     change: async ({ id, ...change }: One & ChangeRequest) =>
       shown(await subscriptions.change(accountId, id, change, origin)),
-    async remove({ id }: One): Promise<undefined> {
-      await subscriptions.remove(accountId, id, origin)
-    },
+    remove: ({ id }: One) => subscriptions.remove(accountId, id, origin),
     pause: async ({ id }: One) => shown(await subscriptions.pause(accountId, id, origin)),
-    resume: async ({ id, from, since }: One & ResumeRequest) =>
+    resume: async ({ id, from, since }: One & Requested<'resume'>) =>
       shown(await subscriptions.resume(accountId, id, { from, since }, origin)),
-    async rotate({ id, overlap_hours: hours }: One & { readonly overlap_hours: number }) {
+    async rotate({ id, overlap_hours: hours }: One & Requested<'rotate'>) {
       const rotated = await subscriptions.rotateSecret(accountId, id, Math.round(hours * HOUR_MS), origin)
       return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
     },
-    async test({ id, event }: One & { readonly event?: SignalType | undefined }) {
+    async test({ id, event }: One & Requested<'test'>) {
       const sample = await subscriptions.test(accountId, id, event)
       return {
         delivery_id: sample.deliveryId,
@@ -190,7 +174,7 @@ function subscriptionHandlers({ subscriptions, now }: WebhookService, { accountI
         detail: sample.outcome.detail,
       }
     },
-    recover: async ({ id, since }: One & { readonly since: string }) => ({
+    recover: async ({ id, since }: One & Requested<'recover'>) => ({
       deliveries: await subscriptions.recover(accountId, id, Date.parse(since), origin),
     }),
   }
@@ -198,7 +182,7 @@ function subscriptionHandlers({ subscriptions, now }: WebhookService, { accountI
 
 function deliveryHandlers({ subscriptions, queries }: WebhookService, { accountId }: WebhookOwner) {
   return {
-    async attempts({ id, ...query }: One & z.output<typeof attemptsQuery>) {
+    async attempts({ id, ...query }: One & Requested<'attempts'>) {
       const subscription = await subscriptions.find(accountId, id)
       const { rows, next } = await queries.attempts(id, query)
       const opened = await subscriptions.openAttempts(subscription, rows)
@@ -231,7 +215,7 @@ function deliveryHandlers({ subscriptions, queries }: WebhookService, { accountI
       }))
       return { retries }
     },
-    async events({ id, ...query }: One & z.output<typeof eventsQuery>) {
+    async events({ id, ...query }: One & Requested<'events'>) {
       const { rows, next } = await queries.missed(await subscriptions.find(accountId, id), query)
       return { events: rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody), next }
     },
@@ -258,20 +242,6 @@ const commonFields = ({ subscription, deliveries, at: readAt }: SubscriptionView
   retries_open: deliveries.open.size,
   next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
   counts: deliveries.counts,
-})
-
-/** @param now Unix milliseconds, for the secrets that sign */
-const toSubscriptionAnswer = (
-  view: SubscriptionView,
-  warnings: readonly string[],
-  now: number,
-): SubscriptionAnswer => ({
-  ...commonFields(view),
-  url: view.url ?? '',
-  secrets_signing: view.subscription.secrets.filter(
-    ({ signsUntil }) => signsUntil === null || signsUntil > now,
-  ).length,
-  warnings: [...warnings],
 })
 
 export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscription => ({

@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
-import { ERRORS, forCallers, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
+import { ERRORS, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import { bytesOf, type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
+import { errorBody, logCause } from '../http/errors.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import { JSON_RPC_CODES, type RequestId, RpcFault, rpcErrorText, rpcResultText } from './jsonrpc.ts'
-import type { FreeTools, KeyCheck } from './tools.ts'
+import { ALL_TOOL_NAMES, type FreeTools, type KeyCheck } from './tools.ts'
 
 /** The part of a request that a tool call needs beside its message. */
 export interface Caller
@@ -32,15 +33,8 @@ export interface ToolPaths {
   /** Calls about markets, and of tools that nobody knows. */
   readonly calls: CallPath
   readonly free: FreeTools
-  /**
-   * Checks a key, for messages that call no tool and for tools that need none; another tool checks it on its own
-   * way. What is no key at all is `ok`: it is served as anonymous.
-   */
-  readonly checkKey: (authorization: string) => Promise<KeyCheck>
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
-  /** Logs why calls are refused, where callers do not learn it. */
-  readonly logCause?: (error: ServiceError, requestId: string) => void
   /** Nothing is measured where it is left out. */
   readonly telemetry?: McpTelemetry | undefined
 }
@@ -57,7 +51,7 @@ export async function callTool(
   const { name, arguments: request = {} } = params
   const tool = typeof name === 'string' ? canonicalTool(name) : undefined
   const ended = paths.telemetry?.(tool)
-  const outcome = await outcomeOf(paths, caller, { tool, request, payment: paymentLines(meta) })
+  const outcome = await outcomeOf(paths, caller, { tool, request, ...paymentIn(meta) })
   ended?.(errorTypeOf(outcome))
   return outcome
 }
@@ -70,20 +64,19 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 }
 
 async function outcomeOf(
-  { calls, free, paid, logCause }: ToolPaths,
+  { calls, free, paid }: ToolPaths,
   { signal, log, ...sender }: Caller,
-  asked: { tool: string | undefined; request: Json; payment: readonly string[] | undefined },
+  { tool, request, payment }: { tool: string | undefined; request: Json; payment?: readonly string[] },
 ): Promise<ToolOutcome> {
-  const { tool, request, payment } = asked
   const { requestId } = sender
   const own = tool === undefined ? undefined : free.get(tool)
   const body = { lenient: request, isEmpty: false, require: () => request }
   const paidCall = { tool: tool ?? '', body, ...sender, signal, channel: 'mcp' } as const
   try {
-    if (tool === undefined) {
-      const message = 'name: the name of a tool must be given as text'
-      throw new ServiceError('invalid_request', { message })
-    }
+    if (tool === undefined)
+      throw new ServiceError('invalid_request', {
+        message: 'name: the name of a tool must be given as text',
+      })
     // The same authorization has the same answer here and on the paid routes, and is charged once.
     if (paid !== undefined && payment !== undefined && own === undefined)
       return paidOutcome(await paid.call({ ...paidCall, rawHeaders: payment }))
@@ -94,14 +87,15 @@ async function outcomeOf(
     const error = isServiceError(thrown, 'unknown_tool')
       ? unknownTool(tool ?? '', [...Object.keys(TOOLS), ...free.keys()])
       : thrown
-    const isKnown = isServiceError(error) && error.code !== 'internal_error'
-    if (isKnown) logCause?.(error, requestId)
-    else log.error({ err: error, request_id: requestId }, 'tool call failed')
-    // The cause of an internal error is for the operator's log, not for callers.
-    const details = { request_id: requestId }
-    const known = isKnown ? error : new ServiceError(own?.failure ?? 'internal_error', { details })
-    const refusal = refusalOutcome(known, requestId)
-    if (paid === undefined || own !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal
+    if (!isServiceError(error) || error.code === 'internal_error') {
+      log.error({ err: error, request_id: requestId }, 'tool call failed')
+      // The cause is for the operator's log, not for callers.
+      const code = own?.failure ?? 'internal_error'
+      return refusalOutcome(new ServiceError(code, { details: { request_id: requestId } }), requestId)
+    }
+    void logCause(log, error, requestId)
+    const refusal = refusalOutcome(error, requestId)
+    if (paid === undefined || own !== undefined || error.code !== 'quota_exhausted') return refusal
     const outcome = await paid.call({ ...paidCall, authorization: undefined, rawHeaders: [] })
     if (outcome.kind !== 'offer') return refusal
     const offer = offerOutcome(outcome, error)
@@ -118,17 +112,11 @@ function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
   const { code } = error
   if (code === 'key_unknown' || code === 'key_unverifiable')
     return { kind: 'error', error: keyFault(code, requestId).error }
-  const body = refusalBody(error)
+  const body = errorBody(error)
   // A result has no other place for JSON-RPC's code than its text.
   const prefix = IS_INVALID.test(code) ? INVALID : SAYS_MORE.test(code) ? `${INVALID}: ${code}` : code
   const sentence = /[.!?]$/.test(body.message) ? body.message : `${body.message}.`
   return { kind: 'refusal', text: `${prefix}: ${sentence} ${body.next_step}`, body }
-}
-
-/** The members of every refusal. */
-function refusalBody(error: ServiceError) {
-  const { code, message, nextStep, details } = forCallers(error)
-  return { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) }
 }
 
 /** The error for an invalid key, for every method. */
@@ -141,15 +129,12 @@ export function keyFault(code: Exclude<KeyCheck, 'ok'>, requestId: string): RpcF
 
 /**
  * The payment in the metadata of a call (x402, transport for MCP), and the secret of its first answer beside it, as lines of
- * headers; undefined if there is no payment.
+ * headers.
  */
-function paymentLines({
-  'x402/payment': payment,
-  'x402/payment-secret': secret,
-}: JsonObject): readonly string[] | undefined {
-  if (payment === undefined) return undefined
+function paymentIn({ 'x402/payment': payment, 'x402/payment-secret': secret }: JsonObject) {
+  if (payment === undefined) return {}
   const secretLine = typeof secret === 'string' ? ['Payment-Secret', secret] : []
-  return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...secretLine]
+  return { payment: ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...secretLine] }
 }
 
 function paidOutcome(outcome: PaidOutcome): ToolOutcome {
@@ -161,10 +146,11 @@ function paidOutcome(outcome: PaidOutcome): ToolOutcome {
 /** `PaymentRequired` of version 2, with the members that every refusal here has. */
 const offerOutcome = ({ offer }: Extract<PaidOutcome, { kind: 'offer' }>, refusal: ServiceError) => ({
   kind: 'offer' as const,
-  body: { ...decodedOf(offer.header), ...refusalBody(refusal) } as JsonObject,
+  body: { ...decodedOf(offer.header), ...errorBody(refusal) } as JsonObject,
 })
 
-const decodedOf = (base64: string): JsonObject =>
+/** The JSON in a header of x402. */
+export const decodedOf = (base64: string): JsonObject =>
   JSON.parse(Buffer.from(base64, 'base64').toString()) as JsonObject
 
 /**
@@ -195,10 +181,10 @@ export function toolAnswerBytes(id: RequestId, outcome: ToolOutcome, tail: strin
 }
 
 /** Begins a tool call, and returns what ends it, with why it failed if it did. */
-type McpTelemetry = (tool: string | undefined) => (error: string | undefined) => void
+type McpTelemetry = (tool?: string) => (error?: string) => void
 
-/** Durations of MCP's operations, by the names of OpenTelemetry. @param tools names with a label of their own */
-export function createMcpTelemetry(registry: Registry, tools: ReadonlySet<string>): McpTelemetry {
+/** Durations of MCP's operations, by the names of OpenTelemetry. */
+export function createMcpTelemetry(registry: Registry): McpTelemetry {
   const duration = new Histogram({
     name: 'mcp_server_operation_duration_seconds',
     help: 'Time that the operations of MCP take, by method, tool, and why they failed',
@@ -207,12 +193,9 @@ export function createMcpTelemetry(registry: Registry, tools: ReadonlySet<string
     registers: [registry],
   })
   return (name) => {
-    const startedAt = performance.now()
     // Other texts of callers must not make labels.
-    const tool = name !== undefined && tools.has(name) ? name : '_OTHER'
-    return (error) => {
-      const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool, error_type: error ?? '' }
-      duration.observe(labels, (performance.now() - startedAt) / 1_000)
-    }
+    const tool = name !== undefined && ALL_TOOL_NAMES.includes(name) ? name : '_OTHER'
+    const end = duration.startTimer({ mcp_method_name: 'tools/call', gen_ai_tool_name: tool })
+    return (error = '') => void end({ error_type: error })
   }
 }

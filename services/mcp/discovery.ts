@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import type { FastifyPluginAsync } from 'fastify'
-import { z } from 'zod'
 import { formatUsdc } from '../../contracts/domain/chain.ts'
 import { PLAN_LIMITS } from '../../contracts/domain/plans.ts'
 import { assert } from '../../contracts/errors/assert.ts'
@@ -8,11 +7,11 @@ import { DOCUMENTED_ADDRESS } from '../../contracts/infra/documented-address.ts'
 import type { JsonObject } from '../../contracts/infra/json.ts'
 import { PRICES } from '../../contracts/tools/prices.ts'
 import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
-import { anyObject, bodyOf, operation } from '../http/openapi.ts'
+import { operation, serveDocument } from '../http/openapi.ts'
 import { PAID_TIERS } from '../http/routes/x402.ts'
-import { sendPublic } from '../http/send-public.ts'
 import { type DocPage, type Knowledge, pagesByReader } from '../knowledge/index.ts'
 import type { PaidCalls, PaidOutcome } from '../tool-calls/index.ts'
+import { decodedOf } from './call-tool.ts'
 import { SERVER_NAME, SERVER_TITLE } from './protocol.ts'
 import { ALL_TOOL_NAMES, listedTools, TOOL_GROUPS } from './tools.ts'
 
@@ -53,14 +52,13 @@ function x402Manifest({ tools, plans }: PaidCalls, url: string, since: number): 
 /** The offer of version 2 of x402, as a caller without a payment gets it in the header `PAYMENT-REQUIRED`. */
 function sentOfferOf(outcome: PaidOutcome): { resource: JsonObject; accepts: readonly JsonObject[] } {
   assert(outcome.kind === 'offer', 'a request without a payment is answered with an offer')
-  return JSON.parse(Buffer.from(outcome.offer.header, 'base64').toString())
+  return decodedOf(outcome.offer.header) as ReturnType<typeof sentOfferOf>
 }
 
 /** The host of an address in reverse: the owner of the domain may use the name. @example reverseName('https://a.example') === 'example.a/signal-service' */
 function reverseName(url: string): string {
   const { hostname } = new URL(url)
-  const host = hostname.replaceAll(/[[\]:]/g, '')
-  const labels = isIP(host) > 0 || hostname.startsWith('[') ? ['local'] : host.split('.')
+  const labels = isIP(hostname) > 0 || hostname.startsWith('[') ? ['local'] : hostname.split('.')
   return `${labels.toReversed().join('.')}/${SERVER_NAME}`
 }
 
@@ -155,14 +153,8 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
     version,
     url: (publicUrl() || DOCUMENTED_ADDRESS).replace(/\/+$/, ''),
   })
-  const serve = (path: string, id: string, summary: string, make: () => string | Promise<string>): void => {
-    const type = path.endsWith('.txt') ? 'text/plain' : 'application/json'
-    const body = type === 'text/plain' ? z.string() : anyObject
-    const schema = { ...operation('service', id, summary), response: bodyOf({ [type]: body }) }
-    app.get(path, { schema }, async (request, reply) =>
-      sendPublic(request, reply, `${type}; charset=utf-8`, await make()),
-    )
-  }
+  const serve = (path: string, id: string, summary: string, make: () => string | Promise<string>): void =>
+    serveDocument(app, path, operation('service', id, summary), make)
   if (payments !== undefined)
     serve('/.well-known/x402.json', 'paidResources', 'The paid products, for agents and indexers', () =>
       JSON.stringify(x402Manifest(payments.paid, described().url, since)),

@@ -24,6 +24,9 @@ export const JSON_RPC_CODES = {
   unsupportedVersion: -32022,
 } as const
 
+/** Errors of the request itself, which HTTP says too. */
+const BAD_REQUESTS = /^(?:parseError|invalidRequest|transport|headerMismatch|unsupportedVersion)$/
+
 export interface RpcError {
   readonly code: number
   readonly message: string
@@ -36,16 +39,14 @@ export class RpcFault extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
+  /** @param options.status of HTTP */
   constructor(
     code: keyof typeof JSON_RPC_CODES,
     message: string,
-    {
-      data,
-      status = 200,
-      headers = {},
-    }: Partial<Pick<RpcFault, 'status' | 'headers'>> & { data?: Json } = {},
+    options: Partial<Pick<RpcFault, 'status' | 'headers'>> & { data?: Json | undefined } = {},
   ) {
     super(message.toWellFormed())
+    const { data, status = BAD_REQUESTS.test(code) ? 400 : 200, headers = {} } = options
     this.error = { code: JSON_RPC_CODES[code], message: this.message, ...(data !== undefined && { data }) }
     this.status = status
     this.headers = headers
@@ -85,14 +86,12 @@ export function readMessage(body: Buffer): JsonObject | RpcFault {
   }
   const fault = jsonFault(value, LIMITS.jsonDepth)
   if (fault !== undefined) return invalidRequest(fault)
-  if (Array.isArray(value)) {
+  if (Array.isArray(value))
     return invalidRequest('batches are not read here; send one message in each request')
-  }
   return isJsonObject(value) ? value : invalidRequest('the body is not a JSON-RPC 2.0 message')
 }
 
-const malformed = (reason: string): RpcFault =>
-  new RpcFault('parseError', `Parse error: ${reason}`, { status: 400 })
+const malformed = (reason: string): RpcFault => new RpcFault('parseError', `Parse error: ${reason}`)
 
 export const invalidRequest = (reason: string): RpcFault =>
-  new RpcFault('invalidRequest', `Invalid Request: ${reason}`, { status: 400 })
+  new RpcFault('invalidRequest', `Invalid Request: ${reason}`)

@@ -3,41 +3,32 @@ import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { ERRORS } from '../../contracts/errors/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type Accounts, sentCredential } from '../accounts/index.ts'
+import type { Accounts } from '../accounts/index.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../http/accept.ts'
-import { addressOf } from '../http/client-address.ts'
-import { errorBody, logCause, retryLater, toServiceError } from '../http/errors.ts'
-import { anyObject, KEY_IF_ANY, operation, unchecked } from '../http/openapi.ts'
+import { senderOf } from '../http/add-routes.ts'
+import { errorBody, refusalFor } from '../http/errors.ts'
+import { anyObject, KEY_IF_ANY, KEYED_HEADERS, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
-import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
-import { isTraceparent } from '../runtime/tracing/trace-context.ts'
-import {
-  type Caller,
-  callTool,
-  createMcpTelemetry,
-  keyFault,
-  type ToolPaths,
-  toolAnswerBytes,
-} from './call-tool.ts'
+import { callTool, createMcpTelemetry, keyFault, type ToolPaths, toolAnswerBytes } from './call-tool.ts'
 import { type DiscoveryOptions, discoveryRoutes } from './discovery.ts'
 import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import { createProtocol, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
-import { type BearerOptions, checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
+import { checkBearer, type RequestGuard, refusalOf } from './request-guard.ts'
 import type { McpResourceSources } from './resources.ts'
-import { ALL_TOOL_NAMES, type FreeToolSources, freeTools, listedTools, scopeOfTool } from './tools.ts'
+import { type FreeToolSources, freeTools, listedTools } from './tools.ts'
 
 /** The tools of a part that is left out are not listed. */
 export interface McpServerOptions extends Omit<ToolPaths, 'free'>, FreeToolSources {
   readonly sources: McpResourceSources
   readonly guard: RequestGuard
-  /** Checks access tokens of programs; without it no token is accepted. */
-  readonly bearer?: BearerOptions | undefined
+  /** Check the access tokens of programs; without them none is accepted. */
+  readonly accounts?: Accounts | undefined
 }
 
 /** The parts of a server that the protocol stands on, as the routes do; those that are left out are not served. */
 export interface McpPluginOptions extends DiscoveryOptions {
-  readonly mcp?: Omit<McpServerOptions, 'bearer' | 'logCause' | 'telemetry' | 'webhooks'> | undefined
+  readonly mcp?: Omit<McpServerOptions, 'accounts' | 'telemetry' | 'webhooks'> | undefined
   readonly accounts?: { readonly accounts: Accounts } | undefined
   readonly webhooks?: WebhookService | undefined
   readonly metrics: Registry
@@ -49,17 +40,7 @@ export const mcpPlugin: FastifyPluginAsync<McpPluginOptions> = async (app, optio
   await app.register(discoveryRoutes, options)
   if (mcp === undefined) return
   const accounts = options.accounts?.accounts
-  await app.register(mcpServer, {
-    ...mcp,
-    bearer: accounts && {
-      identify: accounts.identify,
-      scopeOf: scopeOfTool,
-      metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
-    },
-    webhooks,
-    logCause: (error, requestId) => void logCause(app.log, error, requestId),
-    telemetry: createMcpTelemetry(metrics, new Set(ALL_TOOL_NAMES)),
-  })
+  await app.register(mcpServer, { ...mcp, accounts, webhooks, telemetry: createMcpTelemetry(metrics) })
 }
 
 const envelope = z.object({
@@ -72,14 +53,7 @@ const MCP = {
   description:
     'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. Without a key the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. `search_knowledge`, `chat_knowledge` and the tools for webhooks need a key and cost no calls; `get_regime_shifts` needs none and is free. A client looks at `error` first (-32003: the key is unknown; -32004: it could not be checked, try again), then at `result.isError`.',
   security: KEY_IF_ANY,
-  headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .describe(
-        'Up to 255 visible ASCII characters, new for every new request: the same request with the same key gets the stored answer and is not charged again',
-      ),
-  }),
+  headers: KEYED_HEADERS,
   body: envelope
     .partial({ id: true })
     .extend({ method: z.string(), params: anyObject.optional() })
@@ -104,6 +78,7 @@ const PREFLIGHT_HEADERS = {
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const free = freeTools(options)
+  const paths = { ...options, free }
   const protocol = createProtocol(options.sources, listedTools(free), options.paid !== undefined)
   const untilGone = createWaits(app)
 
@@ -114,7 +89,11 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
 
   async function answer(rpc: RpcRequest, request: FastifyRequest, reply: FastifyReply) {
     const { id, era, method } = rpc
-    const caller = callerOf(rpc, request, () => untilGone(reply))
+    const caller = {
+      ...senderOf(request, rpc.meta.traceparent),
+      signal: () => untilGone(reply),
+      log: request.log,
+    }
     if (method !== 'tools/call') {
       const { authorization } = request.headers
       // A call of a tool checks its key itself.
@@ -122,7 +101,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       if (check !== 'ok') throw keyFault(check, request.id)
       return send(reply, rpcResultText(id, await protocol.answer(rpc, caller)))
     }
-    const outcome = await callTool({ ...options, free }, caller, rpc)
+    const outcome = await callTool(paths, caller, rpc)
     if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
     return send(reply, toolAnswerBytes(id, outcome, protocol.tail[era], takesOffers(rpc)))
   }
@@ -138,7 +117,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
       const message = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
       if (message instanceof RpcFault) throw message
       id = idOf(message)
-      if (options.bearer !== undefined) await checkBearer(options.bearer, request, message)
+      if (options.accounts !== undefined) await checkBearer(options.accounts, request, message)
       const rpc = readRequest(request.headers, message)
       return rpc === undefined ? await reply.code(202).send() : await answer(rpc, request, reply)
     } catch (error) {
@@ -182,30 +161,12 @@ const refuseOtherMethods = (app: FastifyInstance, isDocumented: boolean): Fastif
     },
   })
 
-function callerOf({ meta }: RpcRequest, request: FastifyRequest, signal: () => AbortSignal): Caller {
-  const { id: requestId, headers, log } = request
-  const { 'idempotency-key': key, traceparent: header } = headers
-  return {
-    authorization: sentCredential(headers),
-    address: addressOf(request),
-    idempotencyKey: typeof key === 'string' ? key : undefined,
-    traceparent: [header, meta.traceparent].find(isTraceparent),
-    requestId,
-    signal,
-    log,
-  }
-}
-
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function refuseTransport(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = toServiceError(error)
-  const { status } = ERRORS[refusal.code]
-  if (status >= 500 && refusal.code !== 'shutting_down')
-    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  const refusal = refusalFor(error, request, reply)
   const { message, ...data } = errorBody(refusal, request.id)
-  retryLater(reply, refusal)
   const code = refusal.code === 'internal_error' ? 'internalError' : 'transport'
-  return refuse(reply, new RpcFault(code, message, { status, data }))
+  return refuse(reply, new RpcFault(code, message, { status: ERRORS[refusal.code].status, data }))
 }
 
 const refuse = (reply: FastifyReply, fault: RpcFault, id: RequestId | null = null): FastifyReply =>

@@ -89,54 +89,50 @@ export function readRequest(headers: IncomingHttpHeaders, message: JsonObject): 
   for (const member in message)
     if (!MEMBERS.has(member)) throw invalidRequest(`"${member.slice(0, 64)}" is not part of JSON-RPC`)
   const version = headerOf(headers, 'mcp-protocol-version')
-  const claim = isHandshake(method, params) ? undefined : (meta[VERSION_KEY] ?? undefined)
+  // A client that begins with the handshake may fill a part of the newer envelope.
+  const isHandshake = method === 'initialize' && !ENVELOPE.safeParse(params).success
+  const claim = isHandshake ? undefined : (meta[VERSION_KEY] ?? undefined)
   if (claim === undefined && (version === undefined || version < MODERN_VERSION)) {
     if (version !== undefined && method !== 'initialize' && !LEGACY_VERSIONS.includes(version))
       throw unsupported('transport', version)
-    if (id === undefined) return undefined
-    return { era: 'legacy', id, method, params, meta }
+    return id === undefined ? undefined : { era: 'legacy', id, method, params, meta }
   }
   if (method === 'initialize' && claim === undefined) throw mismatch(`${method} is not part of ${version}`)
   if (id !== undefined) check(ENVELOPE, params, 400)
   const revision = typeof claim === 'string' ? claim : (version ?? '')
-  checkHeaders(headers, { method, params, revision, isRequest: id !== undefined })
-  return id === undefined ? undefined : { era: 'modern', id, method, params, meta }
+  // Where the header names another one, that is said below.
+  if (revision !== MODERN_VERSION && (version ?? revision) === revision)
+    throw unsupported('unsupportedVersion', revision, { supported: [MODERN_VERSION], requested: revision })
+  const request = id === undefined ? undefined : ({ era: 'modern', id, method, params, meta } as const)
+  checkHeaders(headers, revision, method, request)
+  return request
 }
-
-/** A client that begins with the handshake may fill a part of the newer envelope. */
-const isHandshake = (method: string, params: JsonObject): boolean =>
-  method === 'initialize' && !ENVELOPE.safeParse(params).success
 
 /** The parameter that `Mcp-Name` repeats. */
-const NAMED_BY: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
+const NAMED_BY = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
 
-/** Headers of the stateless revision repeat the message, so that a proxy can route it unread. */
-function checkHeaders(
-  headers: IncomingHttpHeaders,
-  sent: { method: string; params: JsonObject; revision: string; isRequest: boolean },
-): void {
-  const { method, params, revision, isRequest } = sent
-  const name = isRequest && Object.hasOwn(NAMED_BY, method) ? params[NAMED_BY[method] ?? ''] : undefined
+/**
+ * Headers of the stateless revision repeat the message, so that a proxy can route it unread.
+ *
+ * @param request undefined for a notification, which may leave them out
+ */
+function checkHeaders(headers: IncomingHttpHeaders, revision: string, method: string, request?: RpcRequest) {
+  const named = NAMED_BY.get(method)
+  const name = named === undefined ? undefined : request?.params[named]
   const repeated = [
     ['MCP-Protocol-Version', revision, headerOf(headers, 'mcp-protocol-version')],
     ['Mcp-Method', method, headerOf(headers, 'mcp-method')],
-    ...(typeof name === 'string'
-      ? [['Mcp-Name', name, decoded(headerOf(headers, 'mcp-name'))] as const]
-      : []),
+    ['Mcp-Name', name, decoded(headerOf(headers, 'mcp-name'))],
   ] as const
-  for (const [header, text, found] of repeated)
-    if (found !== undefined && found !== text)
-      throw mismatch(`${header} is not ${JSON.stringify(text.slice(0, 256))}`)
-  if (revision !== MODERN_VERSION) {
-    const data = { supported: [MODERN_VERSION], requested: revision }
-    throw unsupported('unsupportedVersion', revision, data)
+  for (const [header, text, found] of repeated) {
+    if (typeof text !== 'string' || found === text) continue
+    if (found !== undefined) throw mismatch(`${header} is not ${JSON.stringify(text.slice(0, 256))}`)
+    if (request !== undefined) throw mismatch(`${header} is missing`)
   }
-  for (const [header, , found] of isRequest ? repeated : [])
-    if (found === undefined) throw mismatch(`${header} is missing`)
 }
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
@@ -154,15 +150,10 @@ function decoded(header: string | undefined): string | undefined {
 }
 
 const mismatch = (message: string): RpcFault =>
-  new RpcFault('headerMismatch', `Bad Request: the request headers and body disagree: ${message}`, {
-    status: 400,
-  })
+  new RpcFault('headerMismatch', `Bad Request: the request headers and body disagree: ${message}`)
 
 const unsupported = (code: 'transport' | 'unsupportedVersion', version: string, data?: JsonObject) =>
-  new RpcFault(code, `Unsupported protocol version: ${version.slice(0, 64)} ${SUPPORTED}`, {
-    status: 400,
-    ...(data !== undefined && { data }),
-  })
+  new RpcFault(code, `Unsupported protocol version: ${version.slice(0, 64)} ${SUPPORTED}`, { data })
 
 /** The client says that it knows results that are offers. */
 export function takesOffers({
@@ -181,13 +172,14 @@ const LISTS_CACHED = { ttlMs: 300_000, cacheScope: 'public' }
 export function createProtocol(sources: McpResourceSources, tools: readonly ListedTool[], isPaid: boolean) {
   const serverInfo = { name: SERVER_NAME, title: SERVER_TITLE, version: sources.version }
   const serverMeta = { [`${KEY}serverInfo`]: serverInfo }
-  const capabilities = {
-    tools: {},
-    resources: {},
-    ...(isPaid && { extensions: { [PAYMENT_EXTENSION]: {} } }),
+  const about = {
+    capabilities: {
+      tools: {},
+      resources: {},
+      ...(isPaid && { extensions: { [PAYMENT_EXTENSION]: {} } }),
+    },
+    instructions: instructionsFor(tools),
   }
-  const names = tools.map(({ name }) => name)
-  const about = { capabilities, instructions: instructionsFor(tools) }
   const textOf = (era: Era, result: JsonObject, cached?: JsonObject): string =>
     JSON.stringify(
       era === 'legacy' ? result : { resultType: 'complete', ...cached, ...result, _meta: serverMeta },
@@ -206,19 +198,22 @@ export function createProtocol(sources: McpResourceSources, tools: readonly List
     const protocolVersion = LEGACY_VERSIONS.find((one) => one === params.protocolVersion) ?? newest
     return textOf('legacy', { protocolVersion, serverInfo, ...about })
   }
-  const shared: Readonly<Record<string, Method>> = {
+  const read: Method = async ({ era, params }, caller) => {
+    check(READ, params)
+    const names = tools.map(({ name }) => name)
+    const result = await readResource(sources, names, params.uri as string, caller)
+    return textOf(era, result, { ...LISTS_CACHED, ttlMs: 60_000 })
+  }
+  const shared = {
     'tools/list': list({ tools }),
     'resources/list': list({ resources: LISTED_RESOURCES }),
     'resources/templates/list': list({ resourceTemplates: [] }),
-    async 'resources/read'({ era, params }, caller) {
-      check(READ, params)
-      const result = await readResource(sources, names, params.uri as string, caller)
-      return textOf(era, result, { ...LISTS_CACHED, ttlMs: 60_000 })
-    },
+    'resources/read': read,
   }
-  const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
-    legacy: { ...shared, initialize, ping: () => '{}' },
-    modern: { ...shared, 'server/discover': list({ supportedVersions: [MODERN_VERSION], ...about }) },
+  const discover = list({ supportedVersions: [MODERN_VERSION], ...about })
+  const methods: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
+    legacy: new Map(Object.entries<Method>({ ...shared, initialize, ping: () => '{}' })),
+    modern: new Map(Object.entries<Method>({ ...shared, 'server/discover': discover })),
   }
   return {
     /** The end of every result of an era. */
@@ -226,19 +221,15 @@ export function createProtocol(sources: McpResourceSources, tools: readonly List
     /** The text of a result. @throws RpcFault */
     async answer(request: RpcRequest, caller: Caller): Promise<string> {
       const { era, method } = request
-      const own = Object.hasOwn(methods[era], method) ? methods[era][method] : undefined
-      if (own === undefined) throw notFound(request)
-      return own(request, caller)
+      const own = methods[era].get(method)
+      if (own !== undefined) return own(request, caller)
+      // No stream of changes is opened: a client that asks for one hears so by HTTP too.
+      const isListening = method === 'subscriptions/listen'
+      const reason = isListening ? ': nothing here changes that could be subscribed to' : ''
+      const status = era === 'modern' || isListening ? 404 : 200
+      throw new RpcFault('methodNotFound', `Method not found${reason}`, { status })
     },
   }
-}
-
-/** No stream of changes is opened, because nothing here changes: a client that asks for one hears so by HTTP too. */
-function notFound({ era, method }: RpcRequest): RpcFault {
-  const isListening = method === 'subscriptions/listen'
-  const reason = isListening ? ': nothing here changes that could be subscribed to' : ''
-  const status = era === 'modern' || isListening ? 404 : 200
-  return new RpcFault('methodNotFound', `Method not found${reason}`, { status })
 }
 
 /** Every tool that is served, by its use. */

@@ -1,9 +1,10 @@
 import { isIP, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Scope } from '../../contracts/domain/oauth.ts'
-import type { Json, JsonObject } from '../../contracts/infra/json.ts'
-import { bringsAccessToken, type Identity } from '../accounts/index.ts'
+import type { JsonObject } from '../../contracts/infra/json.ts'
+import { type Accounts, bringsAccessToken } from '../accounts/index.ts'
+import { RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import { isJsonObject, RpcFault } from './jsonrpc.ts'
+import { scopeOfTool } from './tools.ts'
 
 /** Which requests may come in by the names they use: what keeps web pages of others out. */
 export interface RequestGuard {
@@ -61,58 +62,50 @@ const isSameHost = (origin: string, host: string | undefined): boolean =>
 const shown = (text: string | undefined): string =>
   text === undefined ? '(none)' : JSON.stringify(text.slice(0, 100))
 
-/** The check of access tokens, with which programs sign in. */
-export interface BearerOptions {
-  readonly identify: (authorization: string) => Promise<Identity>
-  /** Address at which clients read how to get a token (RFC 9728). */
-  readonly metadataUrl: () => string
-  /** The scope that a tool requires, by its name. */
-  readonly scopeOf: (tool: Json | undefined) => Scope
-}
-
 /** A client that sends this is asked to sign in; others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
 /**
- * Checks an access token and the scope that the message requires. A key is checked here only if the client asked to sign
- * in.
+ * Checks an access token, with which a program signs in, and the scope that the message requires. A key is checked
+ * here only if the client asked to sign in.
  *
  * @throws RpcFault
  */
 export async function checkBearer(
-  { identify, metadataUrl, scopeOf }: BearerOptions,
+  { identify, oauth }: Pick<Accounts, 'identify' | 'oauth'>,
   { headers: { authorization }, url, id }: Pick<FastifyRequest, 'headers' | 'url' | 'id'>,
   message: JsonObject,
 ): Promise<void> {
   const isToken = bringsAccessToken(authorization)
   if (!isToken && !ASKS_FOR_SIGN_IN.test(url)) return
-  const metadata = `resource_metadata="${metadataUrl()}"`
-  // Tells a client to sign in (RFC 6750 §3).
-  const challenge = (status: number, code: string, why: string, header: string): RpcFault =>
-    new RpcFault('transport', why, {
-      status,
-      data: { code, request_id: id },
-      headers: { 'www-authenticate': `Bearer ${header}` },
-    })
-  if (authorization === undefined) {
-    const hint = 'Unauthorized: sign in by OAuth, or send an API key'
-    throw challenge(401, 'unauthorized', hint, `${metadata}, scope="calls"`)
+  // Tells a client to sign in (RFC 6750 §3), and where it reads how (RFC 9728).
+  const challenge = (status: number, code: string, why: string, header: string): RpcFault => {
+    const metadata = `resource_metadata="${oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp"`
+    const headers = { 'www-authenticate': `Bearer ${header}, ${metadata}` }
+    return new RpcFault('transport', why, { status, data: { code, request_id: id }, headers })
   }
+  if (authorization === undefined)
+    throw challenge(
+      401,
+      'unauthorized',
+      'Unauthorized: sign in by OAuth, or send an API key',
+      'scope="calls"',
+    )
   const identity = await identify(authorization)
   if (identity.outcome === 'INDETERMINATE') return
   if (identity.outcome !== 'OK') {
     const problem = isToken
       ? 'the access token has expired, was revoked, or is for another service'
       : 'what was sent is no key that applies'
-    const header = `error="invalid_token", error_description="${problem}", ${metadata}`
+    const header = `error="invalid_token", error_description="${problem}"`
     throw challenge(401, 'token_refused', `Unauthorized: ${problem}`, header)
   }
   const { method, params } = message
   if (method !== 'tools/call') return
-  const scope = scopeOf(isJsonObject(params) ? params.name : undefined)
+  const scope = scopeOfTool(isJsonObject(params) ? params.name : undefined)
   if (identity.scopes?.includes(scope) !== false) return
   const problem = `the program was not let do this; it takes the scope ${scope}`
   const wanted = [...new Set([...identity.scopes, scope])].join(' ')
-  const header = `error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`
+  const header = `error="insufficient_scope", scope="${wanted}", error_description="${problem}"`
   throw challenge(403, 'insufficient_scope', `Forbidden: ${problem}`, header)
 }

@@ -1,6 +1,6 @@
 import { PLAN_LIMITS } from '../../contracts/domain/plans.ts'
 import { TIMEFRAMES } from '../../contracts/domain/timeframes.ts'
-import { isServiceError } from '../../contracts/errors/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Json, JsonObject } from '../../contracts/infra/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { errorBody } from '../http/errors.ts'
@@ -48,11 +48,11 @@ export async function readResource(
   uri: string,
   { log, requestId }: Caller,
 ): Promise<JsonObject> {
-  const readable: Readonly<Record<string, () => Json | Promise<Json>>> = {
-    'signal://service': () => describeService(sources, tools),
-    'signal://track-record': sources.trackRecord,
-  }
-  const read = Object.hasOwn(readable, uri) ? readable[uri] : undefined
+  const readable = new Map<string, () => Json | Promise<Json>>([
+    ['signal://service', () => describeService(sources, tools)],
+    ['signal://track-record', sources.trackRecord],
+  ])
+  const read = readable.get(uri)
   if (read === undefined) {
     const data = { uri: uri.slice(0, 256).toWellFormed() }
     throw new RpcFault('invalidParams', `Resource not found: ${data.uri}`, { data })
@@ -62,9 +62,7 @@ export async function readResource(
   } catch (error) {
     const isKnown = isServiceError(error) && error.code !== 'internal_error'
     if (!isKnown) log.error({ err: error, request_id: requestId, uri }, 'resource could not be read')
-    const { message, ...data } = isKnown
-      ? errorBody(error, requestId)
-      : { message: 'Internal error', request_id: requestId }
+    const { message, ...data } = errorBody(isKnown ? error : new ServiceError('internal_error'), requestId)
     throw new RpcFault('internalError', message, { data })
   }
 }

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  attemptsAnswerSchema,
-  createdSubscriptionAnswerSchema,
-  recoveryAnswerSchema,
-  rotatedSecretAnswerSchema,
-  subscriptionAnswerSchema,
-  testAnswerSchema,
-} from '../../contracts/answers/webhook.ts'
+import * as answers from '../../contracts/answers/webhook.ts'
 import type { Scope } from '../../contracts/domain/oauth.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors/errors.ts'
 import type { Json, JsonObject } from '../../contracts/infra/json.ts'
@@ -16,14 +9,8 @@ import { toolArguments } from '../../contracts/tools/tool-arguments.ts'
 import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import { type RegimeShiftReader, regimeHistory } from '../http/routes/history.ts'
 import {
-  attemptsQuery,
-  createSchema,
-  listQuery,
-  recoverFields,
-  resumeSchema,
-  rotateFields,
+  webhookRequests as requests,
   subscriptionParams,
-  testFields,
   type WebhookService,
   webhookHandlers,
 } from '../http/webhook-service.ts'
@@ -45,6 +32,8 @@ interface FreeTool extends ToolDefinition {
 /** The tools that are served, by name. */
 export type FreeTools = ReadonlyMap<string, FreeTool>
 
+const fresh = (body: ToolAnswer['body']): ToolAnswer => ({ body, isReplay: false })
+
 type Acts = ReturnType<ReturnType<typeof webhookHandlers>>
 
 const LOOKS = { readOnlyHint: true } as const
@@ -54,7 +43,7 @@ const ADDS = { destructiveHint: false } as const
 const REMOVES = { destructiveHint: true, idempotentHint: true } as const
 
 /** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
-const subscription = subscriptionAnswerSchema
+const subscription = answers.subscriptionAnswerSchema
   .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
   .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
 
@@ -76,12 +65,12 @@ export const WEBHOOK_TOOLS = {
   create_webhook: define('create', ADDS, 'New webhook', {
     description:
       'Subscribes a public HTTPS address, such as a bot, to signed trade calls, regime shifts or scan digests.',
-    request: createSchema,
-    response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
+    request: requests.create,
+    response: subscription.extend({ secret: answers.createdSubscriptionAnswerSchema.shape.secret }),
   }),
   list_webhooks: define('list', LOOKS, 'Own webhooks', {
     description: 'Which webhooks the account has, with their state.',
-    request: listQuery.extend({ limit: rows }),
+    request: requests.list.extend({ limit: rows }),
     response: z.object({
       webhooks: z.array(subscription),
       needs_review: z.int().describe('How many are disabled or stopped'),
@@ -104,32 +93,34 @@ export const WEBHOOK_TOOLS = {
   resume_webhook: define('resume', SETS, 'Resume a webhook', {
     description:
       'Resumes deliveries after a pause or when it was disabled: resume from its cursor, from now, or from the past.',
-    request: resumeSchema({ id }),
+    request: requests.resume.safeExtend({ id }),
     response: subscription,
   }),
   rotate_webhook_secret: define('rotate', ADDS, 'New secret of a webhook', {
     description:
       'Rotates the signing secret of a webhook; the former secrets also sign for a while. It is in this answer and not shown again.',
-    request: z.strictObject({ id, ...rotateFields }),
-    response: rotatedSecretAnswerSchema,
+    request: requests.rotate.extend({ id }),
+    response: answers.rotatedSecretAnswerSchema,
   }),
   test_webhook: define('test', ADDS, 'Test a webhook', {
     description: 'Sends a sample delivery to a webhook now, and reports what its endpoint answered.',
-    request: z.strictObject({ id, ...testFields }),
-    response: testAnswerSchema,
+    request: requests.test.extend({ id }),
+    response: answers.testAnswerSchema,
   }),
   list_webhook_deliveries: define('attempts', LOOKS, 'Deliveries of a webhook', {
     description: 'Attempts to deliver to a webhook, newest first, with their results: delivered or failed.',
-    request: attemptsQuery.extend({ id, limit: rows }),
+    request: requests.attempts.extend({ id, limit: rows }),
     response: z.object({
-      attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
-      next: attemptsAnswerSchema.shape.next,
+      attempts: z.array(
+        answers.attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true }),
+      ),
+      next: answers.attemptsAnswerSchema.shape.next,
     }),
   }),
   recover_webhook: define('recover', SETS, 'Retry deliveries of a webhook', {
     description: 'Retries deliveries that failed for good since an instant.',
-    request: z.strictObject({ id, ...recoverFields }),
-    response: recoveryAnswerSchema,
+    request: requests.recover.extend({ id }),
+    response: answers.recoveryAnswerSchema,
   }),
 } as const
 
@@ -148,7 +139,7 @@ function webhookTools(service: WebhookService): [string, FreeTool][] {
       const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
       const asked = toolArguments(name, tool.request as z.ZodType<{ id: string }>, request)
       const answer = await actsOf({ accountId, origin })[tool.act](asked as never)
-      return { body: answer ?? { id: asked.id, deleted: true }, isReplay: false }
+      return fresh(answer ?? { id: asked.id, deleted: true })
     }
     return [name, { ...tool, hints: { openWorldHint: true, ...tool.effect }, failure: 'internal_error', run }]
   })
@@ -170,10 +161,7 @@ export function freeTools({ knowledge, history, webhooks, checkKey, sources }: F
     tools.set(name, { ...tool, hints: { readOnlyHint: true, openWorldHint: false }, failure, run })
   if (knowledge !== undefined) {
     const { search_knowledge: search, chat_knowledge: chat } = KNOWLEDGE_TOOLS
-    add('search_knowledge', search, 'INTERNAL_ERROR', async (call) => ({
-      body: await knowledge.search(call),
-      isReplay: false,
-    }))
+    add('search_knowledge', search, 'INTERNAL_ERROR', async (call) => fresh(await knowledge.search(call)))
     add('chat_knowledge', chat, 'INTERNAL_ERROR', (call) => knowledge.chat(call))
   }
   if (history !== undefined) {
@@ -183,7 +171,7 @@ export function freeTools({ knowledge, history, webhooks, checkKey, sources }: F
       const key = authorization === undefined ? 'ok' : await checkKey(authorization)
       if (key !== 'ok') throw new ServiceError(key)
       const asked = toolArguments('get_regime_shifts', tool.request, request)
-      return { body: regimeHistory({ ...history, exchanges: sources.exchanges }, asked), isReplay: false }
+      return fresh(regimeHistory({ ...history, exchanges: sources.exchanges }, asked))
     })
   }
   if (webhooks !== undefined) for (const [name, tool] of webhookTools(webhooks)) tools.set(name, tool)
@@ -201,14 +189,7 @@ export const TOOL_GROUPS = [
 export const ALL_TOOL_NAMES: readonly string[] = TOOL_GROUPS.flatMap(({ tools }) => Object.keys(tools))
 
 /** A tool as MCP lists it. */
-export interface ListedTool extends JsonObject {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly inputSchema: JsonObject & { readonly type: 'object' }
-  readonly outputSchema: JsonObject & { readonly type: 'object' }
-  readonly annotations: JsonObject
-}
+export type ListedTool = ReturnType<typeof listed>
 
 /**
  * The tools of the service, in their order; what it lists does not depend on who asks. Models read the list whole
@@ -234,18 +215,15 @@ function listed(
   tool: ToolDefinition & Pick<FreeTool, 'hints'>,
   metadata: readonly string[],
   said: Set<string>,
-): ListedTool {
-  const input = shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as JsonObject & {
-    readonly properties?: JsonObject
-  }
+) {
+  const schema = z.toJSONSchema(tool.request, { io: 'input' }) as Json
+  const input = shortened(schema) as { readonly properties: JsonObject }
   const { properties: fields = {}, required = [] } = z.toJSONSchema(tool.response)
   const properties: Record<string, JsonObject> = {}
-  for (const [field, { description }] of Object.entries(
-    fields as Record<string, z.core.JSONSchema.BaseSchema>,
-  )) {
+  for (const [field, { description }] of Object.entries(fields as Record<string, JsonObject>)) {
     const words = JSON.stringify([field, description])
     // A field of the request is explained there.
-    if (description === undefined || said.has(words) || Object.hasOwn(input.properties ?? {}, field)) continue
+    if (description === undefined || said.has(words) || Object.hasOwn(input.properties, field)) continue
     said.add(words)
     properties[field] = { description }
   }
@@ -255,8 +233,8 @@ function listed(
     name,
     title,
     description,
-    inputSchema: { ...input, type: 'object' },
-    outputSchema: { type: 'object', properties, anyOf },
+    inputSchema: { ...input, type: 'object' as const },
+    outputSchema: { type: 'object' as const, properties, anyOf },
     annotations: { ...hints },
   }
 }

@@ -506,7 +506,7 @@ export interface RegimeShiftsRequest {
   timeframe?: Timeframe
   /** Shifts at most */
   limit?: number
-  /** The `next` of an answer, for the older shifts after it */
+  /** Older shifts: the `next` of the answer before */
   after?: string
 }
 export interface RegimeShifts {
@@ -710,16 +710,16 @@ export interface DeleteWebhook {
   deleted: true
 }
 export interface ResumeWebhookRequest {
-  id: string
   /** Go on where it stopped, leave out what lies between, or begin after `since` */
   from?: 'cursor' | 'now' | 'since'
   /** A position or an instant; with `from: "since"` */
   since?: string
+  id: string
 }
 export interface RotateWebhookSecretRequest {
-  id: string
   /** How long the secrets before it sign beside it */
   overlap_hours?: number
+  id: string
 }
 export interface RotateWebhookSecret {
   /** Signs `X-Service-Signature-Next` until `overlap_until` */
@@ -728,8 +728,8 @@ export interface RotateWebhookSecret {
   overlap_until: string
 }
 export interface TestWebhookRequest {
-  id: string
   event?: 'trade_call' | 'regime_shift' | 'scan_digest'
+  id: string
 }
 export interface TestWebhook {
   delivery_id: string
@@ -775,9 +775,9 @@ export interface ListWebhookDeliveries {
   next: string | null
 }
 export interface RecoverWebhookRequest {
-  id: string
   /** What was given up then and later is tried again, the oldest first */
   since: string
+  id: string
 }
 export interface RecoverWebhook {
   /** How many that were given up are tried again */

@@ -1,20 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import {
-  type AccountAnswer,
-  accountAnswerSchema,
-  begunSessionAnswerSchema,
-  codeSentAnswerSchema,
-  issuedKeyAnswerSchema,
-  type KeyAnswerRow,
-  keysAnswerSchema,
-  type SignInAnswer,
-  signInAnswerSchema,
-  type UsageAnswer,
-  usageAnswerSchema,
-} from '../../../contracts/answers/account.ts'
+import * as answers from '../../../contracts/answers/account.ts'
 import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
-import { ownPaymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
+import { paymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
 import type { QuotaBlock } from '../../../contracts/answers/service-block.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import { type AppRow, appsAnswerSchema } from '../../../contracts/domain/oauth.ts'
@@ -24,7 +12,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { PlanPeriod } from '../../../projections/index.ts'
 import {
   type Accounts,
-  type AccountView,
   type AppView,
   type AttemptLimiter,
   type IssuedKey,
@@ -37,7 +24,7 @@ import { keyedRoutes, type On, openRoutes, routesFor } from '../add-routes.ts'
 import { siteOf } from '../client-address.ts'
 import { KEY, operation } from '../openapi.ts'
 import { oauthRoutes } from './oauth.ts'
-import { toPaymentAnswer } from './payment-status.ts'
+import { toPaymentAnswer } from './payment-answer.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -79,24 +66,21 @@ const CODE_SENT = {
   expires_in_s: LIMITS.signInCodeMs / 1_000,
 }
 
-export interface UsageRoutesOptions {
+/** The account parts of a server; those that are left out are not served. */
+export interface AccountsPluginOptions {
   /** @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable` */
   readonly usage: (
     authorization: string | undefined,
     query: { readonly after?: string | undefined; readonly limit: number },
-  ) => Promise<UsageAnswer>
-}
-
-/** The account parts of a server; those that are left out are not served. */
-export interface AccountsPluginOptions extends UsageRoutesOptions {
+  ) => Promise<answers.UsageAnswer>
   readonly accounts?: AccountRoutesOptions | undefined
   readonly payments?: { readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'> } | undefined
 }
 
 /** Accounts with their keys and OAuth clients, their usage and their payments for plans. */
 export const accountsPlugin: FastifyPluginAsync<AccountsPluginOptions> = async (app, options) => {
-  const { accounts: parts, payments } = options
-  await app.register(usageRoutes, options)
+  const { accounts: parts, payments, usage } = options
+  usageRoute(app, usage)
   if (parts === undefined) return
   await app.register(async (own) => {
     const on = keyedRoutes(own, parts.accounts.identify)
@@ -120,7 +104,7 @@ function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void
       'The answer is the same whether or not there is an account. A code is valid for half an hour; several may be valid at a time.',
     before: limitedBy(signInRequests),
     body: z.strictObject({ email }).meta({ examples: [{ email: 'you@example.com' }] }),
-    response: { 202: codeSentAnswerSchema },
+    response: { 202: answers.codeSentAnswerSchema },
     handle: async (request, { email: to }) => {
       const sent = { email: to, client: siteOf(request) }
       return { ...CODE_SENT, sign_in_id: await accounts.requestSignIn(sent, originOf(request)) }
@@ -131,7 +115,7 @@ function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void
     description: 'Opens the account if there is none yet. The key is shown once; only its hash is stored.',
     before: limitedBy(signInTries),
     body: confirmSchema.meta({ examples: [{ email: 'you@example.com', code: '7K2M9-QX4RT' }] }),
-    response: { 200: signInAnswerSchema },
+    response: { 200: answers.signInAnswerSchema },
     handle: async (request, { sign_in_id: signInId, ...code }) =>
       toSignInAnswer(
         await accounts.confirmSignIn({ ...code, signInId }, originOf(request, 'sign-in of a program')),
@@ -143,7 +127,7 @@ function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void
       'The account page asks this for a browser. The secret is for its cookie and is not an API key. It is shown once.',
     before: limitedBy(signInTries),
     body: codeSchema,
-    response: { 200: begunSessionAnswerSchema },
+    response: { 200: answers.begunSessionAnswerSchema },
     handle: async (request, { sign_in_id: signInId, ...code }) => {
       const begun = await accounts.beginSession({ ...code, signInId }, originOf(request))
       return { session: begun.secret, account_id: begun.accountId }
@@ -151,14 +135,12 @@ function signInRoutes(app: FastifyInstance, options: AccountRoutesOptions): void
   })
 }
 
-function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): void {
+function ownAccountRoutes(on: On, options: AccountRoutesOptions): void {
+  const { accounts } = options
   on('GET /api/account', {
     ...operation('account', 'account', 'The account of the key'),
-    response: { 200: accountAnswerSchema },
-    handle: async ({ accountId }) => {
-      const view = await ofOwn(accounts.show(accountId))
-      return toAccountAnswer(view, await quotaOf(view.payer))
-    },
+    response: { 200: answers.accountAnswerSchema },
+    handle: ({ accountId }) => accountAnswer(options, accountId).catch(refuseErased),
   })
   on('DELETE /api/account', {
     ...operation('account', 'eraseAccount', 'Erase the account, its keys and the e-mail address'),
@@ -183,15 +165,18 @@ function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): 
 function keyRoutes(on: On, accounts: Accounts): void {
   on('GET /api/keys', {
     ...operation('account', 'keys', 'The keys of the account, without their text'),
-    response: { 200: keysAnswerSchema },
-    handle: async ({ accountId }) => ({ keys: (await ofOwn(accounts.show(accountId))).keys.map(toKeyRow) }),
+    response: { 200: answers.keysAnswerSchema },
+    handle: async ({ accountId }) => {
+      const { keys } = await accounts.show(accountId).catch(refuseErased)
+      return { keys: keys.map(toKeyRow) }
+    },
   })
   on('POST /api/keys', {
     ...operation('account', 'issueKey', 'Issue a further key; it is shown once'),
     body: z
       .strictObject({ label: labelSchema.default('').describe('The name of the key') })
       .meta({ examples: [{ label: 'my bot' }] }),
-    response: { 201: issuedKeyAnswerSchema },
+    response: { 201: answers.issuedKeyAnswerSchema },
     handle: async ({ accountId, origin }, { label }) => {
       const issued = await accounts.issueKey(accountId, label, origin)
       return { ...toIssuedKey(issued), account_id: accountId }
@@ -204,14 +189,14 @@ function keyRoutes(on: On, accounts: Accounts): void {
   })
 }
 
-/** `GET /api/usage`: the calls of the account of a key: what is left, by day, and one by one. */
-export const usageRoutes: FastifyPluginAsync<UsageRoutesOptions> = async (app, { usage }) => {
+/** The calls of the account of a key: what is left, by day, and one by one. */
+function usageRoute(app: FastifyInstance, usage: AccountsPluginOptions['usage']): void {
   const on = routesFor(app, ({ headers }) => sentCredential(headers), { security: KEY })
   on('GET /api/usage', {
     ...operation('account', 'usage', 'The calls left, and the ledger of those that were made'),
     cache: 'no-store',
     querystring: z.strictObject({ after: keyCursorParameter, limit: rowsParameter(LIMITS.usageRows, 50) }),
-    response: { 200: usageAnswerSchema },
+    response: { 200: answers.usageAnswerSchema },
     handle: async (credential, query) => {
       const answer = await usage(credential, query)
       return { ...answer, next: keyCursor(answer.next) }
@@ -219,7 +204,7 @@ export const usageRoutes: FastifyPluginAsync<UsageRoutesOptions> = async (app, {
   })
 }
 
-/** `GET /api/payments`: the payments for plans of the account of a key. Paid calls belong to no account. */
+/** The payments for plans of the account of a key. */
 function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): void {
   on('GET /api/payments', {
     ...operation('account', 'ownPayments', 'Payments for plans of the account, and their settlement'),
@@ -229,7 +214,7 @@ function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): 
       after: uuid('Further payments: the `next` of the answer before').optional(),
       limit: rowsParameter(LIMITS.paymentRows, 50),
     }),
-    response: { 200: ownPaymentsAnswerSchema },
+    response: { 200: paymentsAnswerSchema },
     handle: async ({ accountId }, { after, limit }) => {
       // One more than is shown tells whether there is a next page.
       const found = paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
@@ -241,15 +226,11 @@ function ownPaymentRoutes(on: On, paymentAdmin: Pick<PaymentAdmin, 'listOwn'>): 
 }
 
 /** An account that is erased while its owner looks at it has no keys any more. */
-async function ofOwn<Answer>(reading: Promise<Answer>): Promise<Answer> {
-  try {
-    return await reading
-  } catch (error) {
-    throw isServiceError(error, 'account_unknown') ? new ServiceError('key_unknown') : error
-  }
+function refuseErased(error: unknown): never {
+  throw isServiceError(error, 'account_unknown') ? new ServiceError('key_unknown') : error
 }
 
-export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswerRow => ({
+export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): answers.KeyAnswerRow => ({
   key_id: keyId,
   hint,
   label,
@@ -271,17 +252,24 @@ const toIssuedKey = ({ key, keyId, hint, label }: IssuedKey) => ({ key, key_id: 
 
 export const toSignInAnswer = (
   issued: IssuedKey & { readonly accountId: string; readonly tier: Tier },
-): SignInAnswer => ({ ...toIssuedKey(issued), account_id: issued.accountId, tier: issued.tier })
+): answers.SignInAnswer => ({ ...toIssuedKey(issued), account_id: issued.accountId, tier: issued.tier })
 
-export const toAccountAnswer = (view: AccountView, quota: QuotaBlock): AccountAnswer => ({
-  account_id: view.accountId,
-  email: view.email,
-  tier: view.tier,
-  opened_at: isoTime(view.openedAt),
-  plan: view.plan === undefined ? null : toPeriod(view.plan),
-  next_plans: view.nextPlans.map(toPeriod),
-  keys: view.keys.map(toKeyRow),
-  quota,
-})
+/** An account with its calls used and left, as of now. */
+export async function accountAnswer(
+  { accounts, quotaOf }: Pick<AccountRoutesOptions, 'accounts' | 'quotaOf'>,
+  id: string,
+): Promise<answers.AccountAnswer> {
+  const view = await accounts.show(id)
+  return {
+    account_id: view.accountId,
+    email: view.email,
+    tier: view.tier,
+    opened_at: isoTime(view.openedAt),
+    plan: view.plan === undefined ? null : toPeriod(view.plan),
+    next_plans: view.nextPlans.map(toPeriod),
+    keys: view.keys.map(toKeyRow),
+    quota: await quotaOf(view.payer),
+  }
+}
 
 const toPeriod = ({ tier, from, to }: PlanPeriod) => ({ tier, from: isoTime(from), to: isoTime(to) })

@@ -9,13 +9,15 @@ import {
 import {
   coinParameter,
   exchangeParameter,
+  pageCursor,
   rowsParameter,
   timeframeParameter,
 } from '../../../contracts/answers/parameters.ts'
-import { isExchange, type Series } from '../../../contracts/domain/series.ts'
+import { isExchange } from '../../../contracts/domain/series.ts'
 import { CALLS } from '../../../contracts/domain/verdict.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { regimeShiftsRequest } from '../../../contracts/tools/free-tools.ts'
 import type { Board, RegimeShiftPage, RegimeShiftQuery, SeriesHistoryQuery } from '../../analyst/index.ts'
 import { openRoutes } from '../add-routes.ts'
 import { operation } from '../openapi.ts'
@@ -43,13 +45,6 @@ export const seriesParams = z.strictObject({
   coin: coinParameter,
   timeframe: timeframeParameter,
 })
-
-/** The `next` of an answer, of this form. */
-export const pageCursor = (form: RegExp, rows = 'Further rows') =>
-  z
-    .string()
-    .regex(form, 'must be the `next` of an answer')
-    .describe(`${rows}: the \`next\` of the answer before`)
 
 /** The newest state of every series, the verdicts of one, and the shifts of its regime. Open to all. */
 export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHistory> = async (
@@ -95,13 +90,7 @@ export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHist
     ...operation('verdicts', 'regimeShifts', 'When the regime of a series shifted, newest first'),
     description:
       'A series shifts when the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
-    querystring: z.strictObject({
-      exchange: exchangeParameter.optional(),
-      coin: coinParameter,
-      timeframe: timeframeParameter.default('4h'),
-      after: pageCursor(/^\d{1,15}$/).optional(),
-      limit: rowsParameter(LIMITS.trackRecordRows),
-    }),
+    querystring: regimeShiftsRequest.extend({ limit: rowsParameter(LIMITS.trackRecordRows) }),
     response: { 200: regimeShiftsAnswerSchema },
     handle: (_request, query) => regimeHistory(options, query),
   })
@@ -110,11 +99,6 @@ export const historyRoutes: FastifyPluginAsync<HistoryRoutesOptions & RegimeHist
 const NOTICE =
   'Shifts of the regime, each from the verdict before it in the series, once the window of its verdict has closed. A regime describes what was, and is no forecast. It is information, not advice.'
 
-type RegimeQuery = Omit<Series, 'exchange'> & {
-  readonly exchange?: Series['exchange'] | undefined
-  readonly limit: number
-  readonly after?: string | undefined
-}
 interface RegimeHistory extends Pick<HistoryRoutesOptions, 'regimeShifts'> {
   /** Exchanges that are followed; the first is asked if none is named. */
   readonly exchanges: () => readonly string[]
@@ -123,7 +107,7 @@ interface RegimeHistory extends Pick<HistoryRoutesOptions, 'regimeShifts'> {
 /** A page of the regimes of a series, as every channel answers it. */
 export function regimeHistory(
   { regimeShifts: read, exchanges }: RegimeHistory,
-  { exchange: named, after, limit, ...market }: RegimeQuery,
+  { exchange: named, after, limit, ...market }: z.output<typeof regimeShiftsRequest>,
 ): z.infer<typeof regimeShiftsAnswerSchema> {
   const exchange = named ?? exchanges()[0]
   // A process that follows nothing itself has no first one.

@@ -76,6 +76,7 @@ describe('POST /api/chat', () => {
       {
         request: { question: 'What counts?' },
         authorization: KEY.authorization,
+        address: '127.0.0.1',
         idempotencyKey: undefined,
         requestId: 'request',
         channel: 'http',

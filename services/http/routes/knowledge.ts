@@ -1,12 +1,12 @@
 import type { FastifyError, FastifyPluginAsync } from 'fastify'
-import { z } from 'zod'
 import { chatAnswerSchema, searchAnswerSchema } from '../../../contracts/answers/knowledge.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors/errors.ts'
 import { chatKnowledgeRequest, searchKnowledgeRequest } from '../../../contracts/tools/free-tools.ts'
 import { sentCredential } from '../../accounts/index.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
+import { senderOf } from '../add-routes.ts'
 import { answerFailure, toServiceError } from '../errors.ts'
-import { KEY, operation, unchecked } from '../openapi.ts'
+import { KEY, KEYED_HEADERS, operation, unchecked } from '../openapi.ts'
 
 export interface KnowledgeRoutesOptions {
   readonly service: Pick<KnowledgeService, 'chat' | 'search'>
@@ -20,14 +20,12 @@ const SEARCH = {
   body: searchKnowledgeRequest.meta({ examples: [{ query: 'webhook signature', limit: 5 }] }),
   response: { 200: searchAnswerSchema },
 }
-const KEY_HINT =
-  'Up to 255 visible ASCII characters, new for every new question: the same question with the same key gets the stored answer and is not counted again'
 const CHAT = {
   ...operation('knowledge', 'chat', 'An answer to one question, from the documentation'),
   description:
     'Counts one chat of the account if it was answered, and none if the documentation does not say. Calls of the plan are not touched.',
   security: KEY,
-  headers: z.object({ 'Idempotency-Key': z.string().optional().describe(KEY_HINT) }),
+  headers: KEYED_HEADERS,
   body: chatKnowledgeRequest.meta({ examples: [{ question: 'Does a HOLD count against my quota?' }] }),
   response: { 200: chatAnswerSchema },
 }
@@ -54,14 +52,8 @@ export const knowledgePlugin: FastifyPluginAsync<KnowledgeRoutesOptions> = async
     },
   )
   app.post('/api/chat', { schema: CHAT, validatorCompiler: unchecked }, async (request, reply) => {
-    const { 'idempotency-key': key } = request.headers
-    const { body, isReplay } = await service.chat({
-      request: request.body,
-      authorization: sentCredential(request.headers),
-      idempotencyKey: typeof key === 'string' ? key : undefined,
-      requestId: request.id,
-      channel: 'http',
-    })
+    const asked = { ...senderOf(request), request: request.body, channel: 'http' } as const
+    const { body, isReplay } = await service.chat(asked)
     reply.header('cache-control', 'no-store')
     if (isReplay) reply.header('idempotency-replayed', 'true')
     return body

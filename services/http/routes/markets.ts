@@ -10,6 +10,7 @@ import {
 import {
   coinParameter,
   exchangeParameter,
+  pageCursor,
   rowsParameter,
   timeParameter,
 } from '../../../contracts/answers/parameters.ts'
@@ -25,7 +26,7 @@ import { openRoutes } from '../add-routes.ts'
 import { siteOf } from '../client-address.ts'
 import { operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
-import { pageCursor, seriesParams } from './history.ts'
+import { seriesParams } from './history.ts'
 
 /**
  * The markets and their freshness. With the engine role they come from the feed and the board, without it from the latest

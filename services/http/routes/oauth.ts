@@ -5,11 +5,10 @@ import { OAuthError, SCOPES } from '../../../contracts/domain/oauth.ts'
 import { ERRORS, type ServiceError } from '../../../contracts/errors/errors.ts'
 import type { ClientRequest, OAuth } from '../../accounts/index.ts'
 import { retryLater, toServiceError } from '../errors.ts'
-import { anyObject, bodyOf, operation } from '../openapi.ts'
-import { sendPublic } from '../send-public.ts'
+import { anyObject, operation, serveDocument } from '../openapi.ts'
 
 const refusal = z.object({ error: z.string(), error_description: z.string() }).describe('A refusal of OAuth')
-const described = (id: string, summary: string, status: number, answer: z.ZodType) => ({
+const described = (id: string, summary: string, answer: z.ZodType, status = 200) => ({
   ...operation('account', id, summary),
   response: { [status]: answer, '4xx': refusal },
 })
@@ -20,18 +19,13 @@ const issued = z.object({
   refresh_token: z.string().optional(),
   scope: z.string(),
 })
-const tokens = described(
-  'token',
-  'Exchange a code or a refresh token, sent as a form (RFC 6749)',
-  200,
-  issued,
-)
-const revocation = described('revokeToken', 'Revoke a token and its access (RFC 7009)', 200, z.object({}))
-const registration = described(
+const tokens = described('token', 'Exchange a code or a refresh token, sent as a form (RFC 6749)', issued)
+const revocation = described('revokeToken', 'Revoke a token and its access (RFC 7009)', z.object({}))
+const register = described(
   'registerClient',
   'Register a client, whose id holds it (RFC 7591)',
-  201,
   anyObject,
+  201,
 )
 
 /** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
@@ -52,7 +46,7 @@ export const oauthRoutes: FastifyPluginAsync<{ readonly oauth: OAuth }> = async 
     clients.post('/oauth/token', { schema: tokens }, async (request, reply) =>
       notKept(reply).send(await oauth.token(clientRequest(request), originOf(request))),
     )
-    clients.post('/oauth/register', { schema: registration }, async ({ body }, reply) =>
+    clients.post('/oauth/register', { schema: register }, async ({ body }, reply) =>
       notKept(reply).code(201).send(oauth.register(body)),
     )
     clients.post('/oauth/revoke', { schema: revocation }, async (request, reply) => {
@@ -103,15 +97,8 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: OAuthError 
 }
 
 function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
-  const serve = (path: string, id: string, summary: string, make: () => object): void => {
-    const schema = {
-      ...operation('service', id, summary),
-      response: bodyOf({ 'application/json': anyObject }),
-    }
-    app.get(path, { schema }, async (request, reply) =>
-      sendPublic(request, reply, 'application/json; charset=utf-8', JSON.stringify(make())),
-    )
-  }
+  const serve = (path: string, id: string, summary: string, make: () => object): void =>
+    serveDocument(app, path, operation('service', id, summary), () => JSON.stringify(make()))
   const resource = () => ({
     resource: oauth.resource(),
     authorization_servers: [oauth.issuer()],

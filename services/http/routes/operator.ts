@@ -1,15 +1,9 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import {
-  accountAnswerSchema,
-  accountsAnswerSchema,
-  endedAnswerSchema,
-  keysAnswerSchema,
-  signInAnswerSchema,
-} from '../../../contracts/answers/account.ts'
+import * as answers from '../../../contracts/answers/account.ts'
 import { exactInstantParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
 import { paymentAnswerSchema, paymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
-import { PAYMENT_STATES, type QuotaBlock } from '../../../contracts/answers/service-block.ts'
+import { PAYMENT_STATES } from '../../../contracts/answers/service-block.ts'
 import {
   operatorSubscriptionSchema,
   operatorSubscriptionsSchema,
@@ -20,19 +14,16 @@ import { tierSchema } from '../../../contracts/domain/plans.ts'
 import { isServiceError } from '../../../contracts/errors/errors.ts'
 import type { Json } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
+import type { Accounts } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { routesFor } from '../add-routes.ts'
 import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-service.ts'
-import { labelSchema, toAccountAnswer, toKeyRow, toSignInAnswer } from './accounts.ts'
-import { toPaymentAnswer } from './payment-status.ts'
+import { accountAnswer, labelSchema, toKeyRow, toSignInAnswer } from './accounts.ts'
+import { toPaymentAnswer } from './payment-answer.ts'
 
-interface AccountOptions {
-  readonly accounts: Accounts
-  readonly quotaOf: (payer: Payer) => Promise<QuotaBlock>
-}
+type AccountOptions = Parameters<typeof accountAnswer>[0]
 
 /** Parts that are left out are not served. */
 export interface OperatorRoutesOptions {
@@ -85,13 +76,13 @@ function keyRoutes(on: On, accounts: Accounts): void {
   })
   on('POST /operator/keys', {
     body: created,
-    response: { 201: signInAnswerSchema },
+    response: { 201: answers.signInAnswerSchema },
     handle: async (origin, { email, account_id: accountId, tier, label }) =>
       toSignInAnswer(await accounts.createKey({ email, accountId }, { label, tier }, origin)),
   })
   on('GET /operator/keys', {
     querystring: z.strictObject({ account_id: uuid }),
-    response: { 200: keysAnswerSchema },
+    response: { 200: answers.keysAnswerSchema },
     handle: async (_origin, { account_id: id }) => ({ keys: (await accounts.show(id)).keys.map(toKeyRow) }),
   })
   on('DELETE /operator/keys/:id', {
@@ -100,7 +91,7 @@ function keyRoutes(on: On, accounts: Accounts): void {
   })
   on('POST /operator/keys/revoke', {
     body: z.strictObject({ issued_before: exactInstantParameter, after: uuid.optional() }),
-    response: { 200: endedAnswerSchema },
+    response: { 200: answers.endedAnswerSchema },
     handle: async (origin, { issued_before: before, after }) => {
       const ended = await accounts.endBefore(Date.parse(before), after, origin)
       return { ...ended, next: ended.next ?? null }
@@ -108,18 +99,15 @@ function keyRoutes(on: On, accounts: Accounts): void {
   })
 }
 
-function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
-  const one = { params, response: { 200: accountAnswerSchema } }
-  const answerFor = async (id: string) => {
-    const view = await accounts.show(id)
-    return toAccountAnswer(view, await quotaOf(view.payer))
-  }
+function accountRoutes(on: On, options: AccountOptions): void {
+  const { accounts } = options
+  const one = { params, response: { 200: answers.accountAnswerSchema } }
   on('GET /operator/accounts', {
     querystring: z.strictObject(pageOf(LIMITS.accountRows)),
-    response: { 200: accountsAnswerSchema },
+    response: { 200: answers.accountsAnswerSchema },
     handle: async (_origin, query) => {
       const ids = await accounts.list(query)
-      const rows = await Promise.all(ids.map((id) => showIfThere(accounts, id)))
+      const rows = await Promise.all(ids.map((id) => accounts.show(id).catch(passErased)))
       const shown = rows
         .flatMap((row) => row ?? [])
         .map((row) => ({
@@ -132,26 +120,21 @@ function accountRoutes(on: On, { accounts, quotaOf }: AccountOptions): void {
       return { accounts: shown, next: ids.length < query.limit ? null : (ids.at(-1) ?? null) }
     },
   })
-  on('GET /operator/accounts/:id', { ...one, handle: (_origin, { id }) => answerFor(id) })
+  on('GET /operator/accounts/:id', { ...one, handle: (_origin, { id }) => accountAnswer(options, id) })
   on('POST /operator/accounts/:id/grant', {
     ...one,
     body: z.strictObject({ tier: tierSchema }),
     handle: async (origin, { id, tier }) => {
       await accounts.startPlan(id, { tier, source: 'operator' }, origin)
-      return answerFor(id)
+      return accountAnswer(options, id)
     },
   })
   on('DELETE /operator/accounts/:id', { params, handle: (origin, { id }) => accounts.erase(id, origin) })
 }
 
 /** Undefined for an account that was erased since it was listed. */
-async function showIfThere(accounts: Accounts, id: string): Promise<AccountView | undefined> {
-  try {
-    return await accounts.show(id)
-  } catch (error) {
-    if (isServiceError(error, 'account_unknown')) return undefined
-    throw error
-  }
+function passErased(error: unknown): undefined {
+  if (!isServiceError(error, 'account_unknown')) throw error
 }
 
 function paymentRoutes(on: On, admin: Pick<PaymentAdmin, 'list' | 'show' | 'refund'>): void {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ownPaymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
+import { paymentsAnswerSchema } from '../../../contracts/answers/payment.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
 import { JUST_CLAIMED, type Payment } from '../../payments/payment.ts'
@@ -94,7 +94,7 @@ const get = (query: string, authorization?: string) =>
 test('tells an account its payments page by page, and nobody else', async () => {
   const seen: string[] = []
   for (let after = ''; ; ) {
-    const answer = ownPaymentsAnswerSchema.parse((await get(`?limit=2${after}`, 'Bearer sk_ada')).json())
+    const answer = paymentsAnswerSchema.parse((await get(`?limit=2${after}`, 'Bearer sk_ada')).json())
     seen.push(...answer.payments.map(({ id }) => id))
     if (answer.next === null) break
     after = `&after=${answer.next}`

@@ -1,45 +1,23 @@
-import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { exchangeParameter, rowsParameter } from '../../../contracts/answers/parameters.ts'
-import {
-  SEALED_FILES,
-  type SealedDays,
-  type SealedFileName,
-  sealedDaysSchema,
-} from '../../../contracts/answers/sealed.ts'
-import { type Exchange, exchangeSchema } from '../../../contracts/domain/series.ts'
+import { exchangeParameter, pageCursor, rowsParameter } from '../../../contracts/answers/parameters.ts'
+import { SEALED_FILES, sealedDaysSchema } from '../../../contracts/answers/sealed.ts'
+import { exchangeSchema } from '../../../contracts/domain/series.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { DaySealer } from '../../analyst/index.ts'
 import { openRoutes } from '../add-routes.ts'
 import { anyObject, bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
-import { FOR_EVER, hasAlready } from '../send-public.ts'
-import { pageCursor } from './history.ts'
-
-type SealedQuery = { exchange: Exchange | undefined; after: string | undefined; limit: number }
+import { FOR_EVER, hasAlready, OPEN } from '../send-public.ts'
 
 export interface SealedRoutesOptions {
-  readonly sealed: {
-    list(query: SealedQuery): Omit<SealedDays, 'notice'>
-    manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string }
-    file(
-      exchange: Exchange,
-      date: string,
-      name: SealedFileName,
-      signal: AbortSignal,
-    ): Promise<{ readonly bytes: number; readonly sha256: string; read(from: number, to: number): Readable }>
-  }
+  readonly sealed: Pick<DaySealer, 'list' | 'manifest' | 'file'>
 }
 
 const NOTICE =
   'Every verdict of a UTC day with its outcome, once all windows have closed. Files never change; the hash of each manifest is in the transparency log.'
-const OPEN_FOR_EVER = {
-  'cache-control': FOR_EVER,
-  'access-control-allow-origin': '*',
-  'cross-origin-resource-policy': 'cross-origin',
-}
 
 const hive = (name: string) =>
   z
@@ -93,11 +71,11 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
   })
   app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
-    reply.headers(OPEN_FOR_EVER)
-    const isManifest = name === 'manifest.json'
-    const file = isManifest
-      ? sealed.manifest(exchange, date)
-      : await sealed.file(exchange, date, name, signalOfLeaving(reply))
+    reply.headers({ ...OPEN, 'cache-control': FOR_EVER })
+    const file =
+      name === 'manifest.json'
+        ? sealed.manifest(exchange, date)
+        : await sealed.file(exchange, date, name, signalOfLeaving(reply))
     const etag = `"${file.sha256}"`
     reply.header('etag', etag).type(TYPES[name])
     if (hasAlready(request, etag)) return reply.code(304).send()

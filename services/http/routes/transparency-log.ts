@@ -2,24 +2,15 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { Verification } from '../../../contracts/answers/verification.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
+import type { createLogViews } from '../../proof/index.ts'
 import { bodyOf, operation } from '../openapi.ts'
 import { signalOfLeaving } from '../request-signal.ts'
-import { FOR_EVER } from '../send-public.ts'
+import { FOR_EVER, OPEN } from '../send-public.ts'
 
 export interface TransparencyLogRoutesOptions {
-  /** The transparency log as it is served. */
-  readonly transparencyLog: {
-    checkpoint(): string
-    vkeys(): string
-    tile(path: string): Buffer
-    contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
-    proof(event: { readonly id: string; readonly position: string }, signal: AbortSignal): Promise<string>
-  }
+  readonly transparencyLog: ReturnType<typeof createLogViews>
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
 }
-
-/** Asked for by pages of others, too. */
-const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' } as const
 
 const TEXT = 'text/plain; charset=utf-8'
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'

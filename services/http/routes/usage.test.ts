@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { UsageAnswer } from '../../../contracts/answers/account.ts'
 import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { useErrorRegistry } from '../errors.ts'
-import { usageRoutes } from './accounts.ts'
+import { accountsPlugin } from './accounts.ts'
 
 const ANSWER: UsageAnswer = {
   tier: 'starter',
@@ -34,7 +34,7 @@ beforeEach(async () => {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   useErrorRegistry(app)
-  await app.register(usageRoutes, {
+  await app.register(accountsPlugin, {
     async usage(authorization, query) {
       asked.push([authorization, query])
       if (authorization === undefined) throw new ServiceError('unauthorized')

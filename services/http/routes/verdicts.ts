@@ -39,19 +39,18 @@ export interface VerdictRoutesOptions {
 /** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
 const OWNER = 'owner'
 
-const replaySchema = z.strictObject({
-  ...replayParameters,
-  format: z
-    .enum(VERDICT_FORMATS)
-    .optional()
-    .describe('Form of the answer; without it the Accept header decides'),
-})
+/** Neither a cache nor a proxy holds back what is streamed. */
+const STREAMED = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
+const formatSchema = z
+  .enum(VERDICT_FORMATS)
+  .optional()
+  .describe('Form of the answer; without it the Accept header decides')
 const replayRoute = {
   ...operation('verdicts', 'replayVerdicts', 'Verdicts with their outcomes, in the order of the outcomes'),
   description:
     'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip if `Accept-Encoding` names one. An answer may end before the last row if the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
-  querystring: replaySchema,
+  querystring: z.strictObject({ ...replayParameters, format: formatSchema }),
   response: bodyOf(
     {
       'application/x-ndjson': verdictRowSchema,
@@ -103,11 +102,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async 
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request)
     const withOpen = isOperator(request, options.operatorToken)
-    reply
-      .header('content-type', format.mediaType)
-      .header('cache-control', 'no-store')
-      .header('vary', 'accept, accept-encoding')
-      .header('x-accel-buffering', 'no')
+    reply.headers({ ...STREAMED, 'content-type': format.mediaType, vary: 'accept, accept-encoding' })
     if (name !== 'ndjson')
       reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
     const encoding = coding === undefined ? {} : { 'content-encoding': coding }
@@ -132,10 +127,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async 
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     await requireSound(query, options.markets)
     const withOpen = isOperator(request, options.operatorToken)
-    reply
-      .header('content-type', 'text/event-stream; charset=utf-8')
-      .header('cache-control', 'no-store')
-      .header('x-accel-buffering', 'no')
+    reply.headers({ ...STREAMED, 'content-type': 'text/event-stream; charset=utf-8' })
     if (request.method === 'HEAD') return reply.send()
     takePlace(streams, request, reply)
     const items = options.follow({

@@ -1,36 +1,39 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { paymentAnswerSchema } from '../../../contracts/answers/payment.ts'
 import { type PaymentBlock, serviceBlockSchema } from '../../../contracts/answers/service-block.ts'
 import { assert } from '../../../contracts/errors/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors/errors.ts'
 import { parseJson } from '../../../contracts/infra/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { sentCredential } from '../../accounts/index.ts'
-import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
+import type { Payment } from '../../payments/index.ts'
 import {
   PAID_PRODUCTS,
+  type PaidCall,
   type PaidCalls,
   type PaidOutcome,
-  type PaidRequest,
   type PaidTier,
   paidPath,
   type SentBody,
 } from '../../tool-calls/index.ts'
+import { openRoutes, senderOf } from '../add-routes.ts'
 import { requireJsonType } from '../bodies.ts'
-import { addressOf } from '../client-address.ts'
 import { answerFailure, errorBody } from '../errors.ts'
 import { anyObject, KEY, KEY_IF_ANY, operation, unchecked } from '../openapi.ts'
 import { createWaits } from '../request-signal.ts'
+import { toPaymentAnswer } from './payment-answer.ts'
 
-export interface PaidRoutesOptions {
+export interface PaymentRoutesOptions {
   readonly paid: PaidCalls
+  /** @throws ServiceError `not_found`, and those of the store */
+  readonly showPayment: (paymentId: string) => Promise<Payment>
 }
 
 export const PAID_TIERS = ['starter', 'pro'] as const satisfies readonly PaidTier[]
 
 /** A payment needs no cookie and no permission, so pages of any origin may pay. */
-export const PAID_CORS_HEADERS = {
+const PAID_CORS_HEADERS = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
@@ -44,49 +47,60 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '600',
 } as const
 
+/** A product: its offer to who brings no payment, and what a request comes to. */
+interface Sold {
+  readonly offer: () => PaidOutcome
+  readonly pay: (asked: Omit<PaidCall, 'tool'>) => Promise<PaidOutcome>
+}
+
 /**
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
+ * `GET /x402/payments/:id`: the state of a payment. Its id cannot be guessed and stands in the answer that was paid
+ * for; neither that answer nor the signature is shown.
  */
-export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid }) => {
+export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
+  const { paid, showPayment } = options
   const untilGone = createWaits(app)
-  const sent = (request: FastifyRequest, reply: FastifyReply) => paidRequest(request, () => untilGone(reply))
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
-  const sellTool = (url: string, tool: ToolName, words?: PaidWords) =>
-    serve(app, url, {
-      words,
-      offer: () => paid.tools.offer(tool),
-      answer(request, reply) {
-        const idempotencyKey = request.headers['idempotency-key'] as string | undefined
-        return paid.tools.call({ ...sent(request, reply), tool, idempotencyKey })
-      },
+  const serve = (url: string, { offer, pay }: Sold, words?: PaidWords): void => {
+    const route = { config: { takesAnyType: true }, schema: words?.pay ?? {}, validatorCompiler: unchecked }
+    app.post(url, route, async (request, reply) => {
+      const { rawHeaders } = request.raw
+      const body = readPaidBody(rawHeaders, request.body)
+      // Whether anybody still waits is asked only where something has to be waited for.
+      const asked = { ...senderOf(request), rawHeaders, body, signal: () => untilGone(reply) }
+      return send(await pay(asked), request, reply)
     })
-  for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, wordsOf(tool))
-  // The same again, which needs no description of its own.
-  for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  for (const tier of PAID_TIERS)
-    serve(app, paidPath(`plans/${tier}`), {
-      words: wordsOf(tier),
-      offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, sent(request, reply)),
-    })
-}
-
-/** A request to a paid route. @param signal aborted when nobody waits for the answer any more */
-function paidRequest(request: FastifyRequest, signal: () => AbortSignal): PaidRequest {
-  const { headers, raw, body, id } = request
-  const { traceparent } = headers
-  return {
-    rawHeaders: raw.rawHeaders,
-    body: readPaidBody(raw.rawHeaders, body),
-    authorization: sentCredential(headers),
-    requestId: id,
-    address: addressOf(request),
-    traceparent: isTraceparent(traceparent) ? traceparent : undefined,
-    signal,
+    app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
+    answerPreflight(app, url)
   }
+  const soldTool = (tool: ToolName): Sold => ({
+    offer: () => paid.tools.offer(tool),
+    pay: (asked) => paid.tools.call({ ...asked, tool }),
+  })
+  for (const tool of Object.keys(TOOLS) as ToolName[]) serve(paidPath(tool), soldTool(tool), wordsOf(tool))
+  // The same again, which needs no description of its own.
+  for (const [alias, tool] of Object.entries(TOOL_ALIASES)) serve(`/x402/${alias}`, soldTool(tool))
+  for (const tier of PAID_TIERS) {
+    const sold: Sold = {
+      offer: () => paid.plans.offer(tier),
+      pay: (asked) => paid.plans.buy(tier, asked),
+    }
+    serve(paidPath(`plans/${tier}`), sold, wordsOf(tier))
+  }
+  openRoutes(app)('GET /x402/payments/:id', {
+    ...operation('payments', 'payment', 'The state of a payment'),
+    description: 'Open to every holder of the id, which stands in the answer that was paid for.',
+    params: z.strictObject({
+      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
+    }),
+    response: { 200: paymentAnswerSchema },
+    handle: async (_request, { id }) => toPaymentAnswer(await showPayment(id)),
+  })
+  answerPreflight(app, '/x402/payments/:id')
 }
 
 /**
@@ -131,22 +145,6 @@ function takeAnyBody(app: FastifyInstance): void {
     reply.headers(PAID_CORS_HEADERS)
     done()
   })
-}
-
-interface PaidHandlers {
-  /** Without it the path is not described: it is a second one of the same. */
-  readonly words: PaidWords | undefined
-  readonly offer: () => PaidOutcome
-  readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
-}
-
-function serve(app: FastifyInstance, url: string, { words, offer, answer }: PaidHandlers): void {
-  const config = { takesAnyType: true }
-  app.post(url, { config, schema: words?.pay ?? {}, validatorCompiler: unchecked }, async (request, reply) =>
-    send(await answer(request, reply), request, reply),
-  )
-  app.get(url, { schema: words?.offer ?? {} }, async (request, reply) => send(offer(), request, reply))
-  answerPreflight(app, url)
 }
 
 /** Names of a product in the ids and summaries of its operations. */
@@ -221,7 +219,7 @@ function wordsOf(product: ToolName | PaidTier) {
 }
 
 /** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
-export function answerPreflight(app: FastifyInstance, url: string): void {
+function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
@@ -244,5 +242,5 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
 }
 
 /** As everywhere; a page of any origin reads it, also if the request was refused before the hooks here ran. */
-export const answerPaidFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+const answerPaidFailure = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
   answerFailure(error, request, reply.headers(PAID_CORS_HEADERS))

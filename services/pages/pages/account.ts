@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer, UsageAnswer } from '../../../contracts/answers/account.ts'
-import type { OwnPaymentsAnswer } from '../../../contracts/answers/payment.ts'
+import type { PaymentsAnswer } from '../../../contracts/answers/payment.ts'
 import type { AppRow, AppsAnswer } from '../../../contracts/domain/oauth.ts'
 import { DAY_MS } from '../../../contracts/domain/timeframes.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -94,7 +94,7 @@ async function readAccount(app: FastifyInstance, client: PageClient, request: Fa
     read<AccountAnswer>('/api/account'),
     read<UsageAnswer>('/api/usage', { after: shown.after, limit: ROWS }),
     read<AppsAnswer>('/api/apps'),
-    readIfServed<OwnPaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
+    readIfServed<PaymentsAnswer>('/api/payments', { after: shown.paid, limit: ROWS }),
     readIfServed<Webhooks>('/api/webhooks', { status: 'all', limit: ROWS }),
   ])
   return { account, usage, apps, payments, webhooks }
@@ -237,7 +237,7 @@ ${debits.length > 0 && html`<details${after !== undefined && html` open`}><summa
 }
 
 /** Payments for plans, each with its id: its holder reads the payment at the interface. */
-function paymentsPart({ payments, next }: OwnPaymentsAnswer, { after, paid }: Shown): Html {
+function paymentsPart({ payments, next }: PaymentsAnswer, { after, paid }: Shown): Html {
   const rows = table('For plans of this account, newest first, as they stand on the chain', payments, {
     'Paid, UTC': ({ claimed_at }) => time(claimed_at),
     For: ({ product }) => product.replace('plans/', 'plan '),

@@ -2,7 +2,6 @@ import { Webhook } from 'standardwebhooks'
 import { checkProof as checkProofOfClients } from '../../../clients/typescript/src/proofs.ts'
 import { parseSeriesName } from '../../../contracts/domain/series.ts'
 import { decodeEvent } from '../../../contracts/events/event-catalogue.ts'
-import { parseVerdictStream } from '../../../contracts/events/streams.ts'
 import type { RecordedEvent } from '../../../contracts/infra/event.ts'
 import { checkCompletion } from '../../../services/knowledge/check-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
@@ -83,7 +82,7 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
   },
   {
     name: 'stream-name',
-    read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],
+    read: (input) => parseSeriesName(textOf(input)),
   },
   {
     name: 'event',

@@ -1,53 +1,7 @@
-import type { FastifyPluginAsync } from 'fastify'
-import { z } from 'zod'
-import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/answers/payment.ts'
+import type { PaymentAnswer } from '../../../contracts/answers/payment.ts'
 import { formatUsdc } from '../../../contracts/domain/chain.ts'
 import { isoTime } from '../../../contracts/domain/iso-time.ts'
 import type { Payment } from '../../payments/index.ts'
-import { openRoutes } from '../add-routes.ts'
-import { operation } from '../openapi.ts'
-import {
-  answerPaidFailure,
-  answerPreflight,
-  PAID_CORS_HEADERS,
-  type PaidRoutesOptions,
-  paidRoutes,
-} from './x402.ts'
-
-export interface PaymentRoutesOptions {
-  /** @throws ServiceError `not_found`, and those of the store */
-  readonly showPayment: (paymentId: string) => Promise<Payment>
-}
-
-const PATH = '/x402/payments/:id'
-
-/** Everything that is paid for request by request, and what became of the payments. */
-export const paymentsPlugin: FastifyPluginAsync<PaymentRoutesOptions & PaidRoutesOptions> = async (
-  app,
-  options,
-) => {
-  await app.register(paidRoutes, options)
-  await app.register(statusRoute, options)
-}
-
-/**
- * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and
- * stands in the answer that was paid for; neither that answer nor the signature is shown.
- */
-const statusRoute: FastifyPluginAsync<PaymentRoutesOptions> = async (app, options) => {
-  app.setErrorHandler(answerPaidFailure)
-  app.addHook('onRequest', async (_request, reply) => void reply.headers(PAID_CORS_HEADERS))
-  openRoutes(app)(`GET ${PATH}`, {
-    ...operation('payments', 'payment', 'The state of a payment'),
-    description: 'Open to every holder of the id, which stands in the answer that was paid for.',
-    params: z.strictObject({
-      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
-    }),
-    response: { 200: paymentAnswerSchema },
-    handle: async (_request, { id }) => toPaymentAnswer(await options.showPayment(id)),
-  })
-  answerPreflight(app, PATH)
-}
 
 /** The next step of the payer, by the state of the payment. */
 const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {
