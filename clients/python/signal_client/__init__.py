@@ -230,13 +230,7 @@ class SignalClient:
 
     def proof(self, verdict_id) -> str:
         """The proof of a verdict, for `check_proof`."""
-        path = f"/log/proof/{_segment(verdict_id)}"
-
-        def once():
-            with self._open(path, "*/*") as response:
-                return _read_whole(response).decode()
-
-        return self._persist(once)
+        return self.raw(f"/log/proof/{_segment(verdict_id)}").decode()
 
     def state(self) -> Dict[str, Any]:
         """Whether the service is ready; also where it is not."""
@@ -304,6 +298,15 @@ class SignalClient:
         def once():
             with self._open(address, "application/json") as response:
                 return _read_json(response)
+
+        return self._persist(once)
+
+    def raw(self, path) -> bytes:
+        """An answer as it came, for example a tile of the transparency log."""
+
+        def once():
+            with self._open(path, "*/*") as response:
+                return _read_whole(response)
 
         return self._persist(once)
 

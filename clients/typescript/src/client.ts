@@ -65,8 +65,8 @@ export interface SignalClient extends ToolMethods, RouteMethods {
   proof(verdictId: string, options?: CallOptions): Promise<string>
   /** An answer of the service as JSON; `/openapi.json` names the paths. */
   get(path: string, query?: Query, options?: CallOptions): Promise<unknown>
-  /** An answer as bytes, for example a tile of the transparency log. */
-  bytes(path: string, options?: CallOptions): Promise<Uint8Array>
+  /** An answer as it came, for example a tile of the transparency log. */
+  raw(path: string, options?: CallOptions): Promise<Uint8Array>
   /** The pages of a list, for example of `/api/track-record`, to its last one. */
   pages(path: string, query?: Query, options?: CallOptions): AsyncGenerator<unknown, void, void>
   /** Sends a change, which is sent again only where a limit refused it. */
@@ -110,7 +110,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
     payment: async (id, { signal } = {}) =>
       (await transport.get(`/x402/payments/${segmentOf(id)}`, {}, signal)) as Payment,
     get: (path, query = {}, { signal } = {}) => transport.get(path, query, signal),
-    bytes: (path, { signal } = {}) => transport.bytes(path, signal),
+    raw: (path, { signal } = {}) => transport.bytes(path, signal),
     pages: (path, query = {}, { signal } = {}) => transport.pages(path, query, signal),
     post: (path, body, { signal } = {}) => transport.change('POST', path, body, signal),
     delete: async (path, { signal } = {}) => void (await transport.change('DELETE', path, undefined, signal)),

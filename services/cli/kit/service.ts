@@ -103,7 +103,7 @@ export function openService(options: ServiceOptions, signal: AbortSignal) {
     get: async <Schema extends z.ZodType>(path: string, query: Query, schema: Schema) =>
       parsed(schema, await client.get(path, query, { signal }).catch(explain)),
     bytes: async (path: string): Promise<Buffer> =>
-      Buffer.from(await client.bytes(path, { signal }).catch(explain)),
+      Buffer.from(await client.raw(path, { signal }).catch(explain)),
     post: (path: string, body: object) => client.post(path, body, { signal }).catch(explain),
     delete: (path: string) => client.delete(path, { signal }).catch(explain),
     /** The pages of a list, from its beginning to its end. */
