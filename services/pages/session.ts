@@ -34,12 +34,8 @@ export const leaveNote = (reply: FastifyReply, note: object, ms = NOTE_MS): Fast
   setCookie(reply, NOTE, Buffer.from(JSON.stringify(note)).toString('base64url'), ms)
 export const removeNote = (reply: FastifyReply): FastifyReply => setCookie(reply, NOTE, '', 0)
 
-/** The note of a browser; undefined if there is none of this form. @param reply removes it, where it is given */
-export function noteOf<Note>(
-  request: Request,
-  schema: z.ZodType<Note>,
-  reply?: FastifyReply,
-): Note | undefined {
+/** The note of a browser, if there is one of this form. @param reply removes it, given once nothing can fail */
+export function noteOf<Note>(request: Request, schema: z.ZodType<Note>, reply?: FastifyReply) {
   try {
     const note = schema.parse(JSON.parse(Buffer.from(cookieOf(request, NOTE), 'base64url').toString()))
     if (reply !== undefined) removeNote(reply)

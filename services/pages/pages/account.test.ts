@@ -256,7 +256,10 @@ test.each([
 })
 
 test('keys are made, shown once, and revoked; sessions end all at once, and this one by signing out', async () => {
-  const made = await follow(await post('/account/keys', { label: 'bot' }, { cookie }), cookie)
+  const left = await post('/account/keys', { label: 'bot' }, { cookie })
+  const failed = await get('/account?after=!', { cookie: `${cookie}; ${String(left.headers['set-cookie'])}` })
+  expect([failed.statusCode, failed.headers['set-cookie']]).toEqual([400, undefined])
+  const made = await follow(left, cookie)
   expect(made.body).toContain(KEY)
   expect(made.headers['set-cookie']).toContain('__Host-note=; Path=/; Max-Age=0')
   expect((await get('/account', { cookie })).body).not.toContain(KEY)

@@ -65,13 +65,14 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     }
     const onward = returnPath({ return_to })
     if (onward !== undefined) return reply.redirect(onward, 303)
-    return sendAccount(request, reply, { ...query, issued: noteOf(request, keyNote, reply) })
+    return sendAccount(request, reply, query)
   })
 
   /** Sends the page of the account that is signed in. */
   async function sendAccount(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
     const account = await readAccount(app, client, request, shown)
-    return sendPage(reply.code(shown.state?.refusal?.status ?? 200), frame(), accountPage(account, shown))
+    const page = accountPage(account, { ...shown, issued: noteOf(request, keyNote, reply) })
+    return sendPage(reply.code(shown.state?.refusal?.status ?? 200), frame(), page)
   }
 
   for (const [path, { ask, to, done }] of Object.entries(FORMS))

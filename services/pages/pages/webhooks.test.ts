@@ -45,6 +45,7 @@ const follow = ({ headers }: Awaited<ReturnType<typeof post>>) => {
   const [left] = String(headers['set-cookie']).split(';')
   return get(String(headers.location), { ...own(), cookie: `${own().cookie}; ${left}` })
 }
+const listed = async () => (await edge.ask('GET', '/api/webhooks')).body.webhooks as { id: string }[]
 const create = (...more: (readonly [string, string])[]) =>
   post('/webhooks', [['url', URL], ['events', 'trade_call'], ...more])
 
@@ -67,11 +68,12 @@ test('a webhook is made by the form as by the interface, and its secret shown on
     ['in_order', 'true'],
   )
   expect(made.statusCode).toBe(303)
+  const noted = { ...own(), cookie: `${own().cookie}; ${String(made.headers['set-cookie'])}` }
+  const failed = await get(`${String(made.headers.location)}?result=lost`, noted)
+  expect([failed.statusCode, failed.headers['set-cookie']]).toEqual([400, undefined])
   const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec((await follow(made)).body) ?? []
   expect(secret).toBeDefined()
-  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
-    webhooks: { id: string }[]
-  }
+  const webhooks = await listed()
   expect(webhooks).toMatchObject([
     {
       url: URL,
@@ -111,10 +113,7 @@ test('what the interface refuses is refused at its field, with what was typed ke
 
 test('buttons do what they say, and what an endpoint answers is text', async () => {
   await create()
-  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
-    webhooks: { id: string; state: string }[]
-  }
-  const path = `/webhooks/${webhooks[0]?.id}`
+  const path = `/webhooks/${(await listed())[0]?.id}`
   const tested = await follow(await post(`${path}/test`, []))
   expect(tested.body).toContain('&lt;/pre&gt;&lt;script&gt;')
   expect(tested.body).not.toContain('<script>')
@@ -143,10 +142,7 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
 
 test('attempts are shown by how they ended', async () => {
   await create()
-  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
-    webhooks: { id: string }[]
-  }
-  const path = `/webhooks/${webhooks[0]?.id}`
+  const path = `/webhooks/${(await listed())[0]?.id}`
   const all = await get(path)
   expect(all.body).toContain('No attempt was made yet')
   const sought = await get(`${path}?result=failed`)

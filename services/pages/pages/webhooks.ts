@@ -103,7 +103,8 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     const query = { after: shown.after, result: shown.result, limit: ROWS }
     const webhook = await client.read<Webhook>(request, `/api${pathOf(id)}`)
     const attempts = await client.read<Attempts>(request, `/api${pathOf(id)}/deliveries`, query)
-    return send(reply, webhookPage(webhook, attempts, shown), shown.state)
+    const noted = noteOf(request, noteSchema, reply)
+    return send(reply, webhookPage(webhook, attempts, { ...shown, ...noted }), shown.state)
   }
 
   const listed = { querystring: z.strictObject({ after: text, status: text }) }
@@ -118,10 +119,9 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     return send(reply, newWebhookPage(EMPTY_FORM))
   })
 
-  app.get('/webhooks/:id', { schema: { ...params, querystring: querySchema } }, (request, reply) => {
-    const noted = noteOf(request, noteSchema, reply)
-    return sendWebhook(request, reply, request.params.id, { ...request.query, ...noted })
-  })
+  app.get('/webhooks/:id', { schema: { ...params, querystring: querySchema } }, (request, reply) =>
+    sendWebhook(request, reply, request.params.id, request.query),
+  )
 
   const onward = { ...params, querystring: querySchema.pick({ after: true }) }
   app.get('/webhooks/:id/missed', { schema: onward }, async (request, reply) => {
