@@ -97,9 +97,7 @@ export const webhookRequests = {
   }),
   test: z.strictObject({ event: z.enum(SIGNAL_TYPES).optional() }),
   recover: z.strictObject({
-    since: exactInstantParameter.describe(
-      'What was given up then and later is tried again, the oldest first',
-    ),
+    since: exactInstantParameter.describe('Retries what was given up at this time or later, oldest first'),
   }),
   attempts: z.strictObject({
     after: after.optional().describe('Those after these: the `next` of the answer before'),

@@ -775,7 +775,7 @@ export interface ListWebhookDeliveries {
   next: string | null
 }
 export interface RecoverWebhookRequest {
-  /** What was given up then and later is tried again, the oldest first */
+  /** Retries what was given up at this time or later, oldest first */
   since: string
   id: string
 }

@@ -200,7 +200,7 @@ describe('a log that means harm', () => {
   )
 
   test.each([
-    ['for ever', '0', 3],
+    ['no time, each time', '0', 3],
     ['until the next century', '3000000000', 1],
     ['at a time that is none', 'soon', 3],
   ])('asks us to wait %s', async (_name, retryAfter, asked) => {

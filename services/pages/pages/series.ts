@@ -159,7 +159,9 @@ function newestPart(row: HistoryRow, history: SeriesHistory, after?: string): Ht
   const { expected_range: range, expected_volatility: volatility } = row
   const says = after !== undefined ? 'Newest on this page' : market === 'live' ? 'Newest decided' : 'Call now'
   const ends =
-    range === null ? 'no forecast: the market stands still' : `${rangePercent(range)}, at the end of it`
+    range === null
+      ? 'no forecast: the market stands still'
+      : `at the end of the window: ${rangePercent(range)}`
   const closed = html`bar closed ${time(row.bar_close)} UTC, ${ageText(row.bar_close, now)}`
   const sure = `that the ${likelierBarrier(row.probability)} barrier comes first; a coin has 50 %. Strength ${row.strength} of 100`
   const over = html`window ${row.is_open ? 'closes' : 'closed'} ${time(row.valid_until)} UTC; ${proofLink(row.verdict_id, 'the newest verdict')}`
