@@ -97,7 +97,7 @@ export const webhookRequests = {
   }),
   test: z.strictObject({ event: z.enum(SIGNAL_TYPES).optional() }),
   recover: z.strictObject({
-    since: exactInstantParameter.describe('Retries what was given up at this time or later, oldest first'),
+    since: exactInstantParameter.describe('Deliveries given up since this instant are retried, oldest first'),
   }),
   attempts: z.strictObject({
     after: after.optional().describe('Those after these: the `next` of the answer before'),

@@ -775,7 +775,7 @@ export interface ListWebhookDeliveries {
   next: string | null
 }
 export interface RecoverWebhookRequest {
-  /** Retries what was given up at this time or later, oldest first */
+  /** Deliveries given up since this instant are retried, oldest first */
   since: string
   id: string
 }
