@@ -107,7 +107,7 @@ function closeBar(series: Grown, barClose: number): Readonly<Record<'verdicts' |
       contribution: Math.random() - 0.5,
       status: 'measured',
     })),
-    reasoning: `Leans in a market that is ${series.regime.toLowerCase()}, since the wicks of the last bars outweigh the trend. By the end of the window the price is within −6.1 % and +6.5 % in four of five cases.`,
+    reasoning: `Leans in a market that is ${series.regime.toLowerCase()}, since the wicks of the last bars outweigh the trend. By the end of the window the price is within -6.1 % and +6.5 % in four of five cases.`,
     inputsHash: randomBytes(32).toString('hex'),
     previous: { barClose: barClose - bar, regime: before },
     recordedLate: false,

@@ -97,7 +97,7 @@ describe('a forecast', () => {
     expect(forecast).toBeNull()
     expect(reasoning).not.toContain('four of five')
     expect(verdictOf(after(walk)).reasoning).toMatch(
-      /^In four of five windows the price ends within −\S+ % and \+\S+ %; /,
+      /^In four of five windows the price ends within -\S+ % and \+\S+ %; /,
     )
   })
 

@@ -21,10 +21,10 @@ const FACTOR_WORDS: Readonly<Record<(typeof FEATURE_NAMES)[number], string>> = {
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** @example signed(-3.14159) // '−3.1' */
+/** @example signed(-3.14159) // '-3.1' */
 function signed(value: number): string {
   const size = Math.abs(value)
-  return `${value < 0 ? '−' : '+'}${size >= 0.095 ? size.toFixed(1) : size.toPrecision(1)}`
+  return `${value < 0 ? '-' : '+'}${size >= 0.095 ? size.toFixed(1) : size.toPrecision(1)}`
 }
 
 /** Every part of the log-odds that is not 0: what was measured, and what it speaks for. */
@@ -44,7 +44,7 @@ function percent(fraction: number): string {
 }
 
 const rangeOf = ({ p10, p90, volatility }: Forecast): string =>
-  `In four of five windows the price ends within −${percent(p10)} and +${percent(p90)}; volatility ${percent(volatility)}.`
+  `In four of five windows the price ends within -${percent(p10)} and +${percent(p90)}; volatility ${percent(volatility)}.`
 
 /** Percent that never says that a threshold was reached which was not. */
 const roundedDown = (probability: number): string => `${(Math.floor(1_000 * probability) / 10).toFixed(1)} %`
@@ -63,7 +63,8 @@ function recordOf(
 export type Explained = Pick<Verdict, 'timeframe' | 'call' | 'probability' | 'factors' | 'forecast'>
 
 /**
- * Plain sentences: how far the price may go, then the call and why it is so. Below 500 characters.
+ * Plain sentences: how far the price may go, then the call and why it is so. Below 500 characters, all ASCII: with one
+ * beyond Latin-1 an event takes twice the memory, and a row of a replay a sixth more time.
  *
  * @param skill of the model at the timeframe
  * @param withdrawn why calls are withdrawn there; undefined if they are not
