@@ -78,7 +78,7 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
   try {
     if (definition.upcast === undefined) throw new TypeError(`${event.type} has no upcast`)
     const data = definition.data.parse(definition.upcast(event.data, event.schema))
-    return { ...event, schema: definition.schema, data }
+    return { ...event, meta: event.meta, schema: definition.schema, data }
   } catch (cause) {
     throw new ServiceError('event_unreadable', {
       message: `${event.type} at position ${event.position} cannot be brought from schema ${event.schema} to ${definition.schema}`,

@@ -127,7 +127,7 @@ async function* scanned<Type extends SeriesEventType>(
   log: VerdictLog,
   { filter, type, ...options }: MatchingOptions<Type>,
 ): AsyncGenerator<SeriesEvent<Type>, void, void> {
-  const read = { ...options, asText: true, filter: storeFilter(filter, type) }
+  const read = { ...options, lazy: true, filter: storeFilter(filter, type) }
   for await (const recorded of log.readAll(read)) {
     const event = seriesEvent(recorded, type)
     if (event !== undefined && matchesFilter(filter, event.data)) yield event

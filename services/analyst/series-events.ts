@@ -22,28 +22,12 @@ export interface SeriesEvent<Type extends SeriesEventType = SeriesEventType>
   readonly data: DataOf[Type]
 }
 
-/** The event, if it is of that type. Its JSON is parsed once, here. */
-export function seriesEvent<Type extends SeriesEventType>(
+/** The event, if it is of that type. Its JSON is parsed once, when its data is read. */
+export const seriesEvent = <Type extends SeriesEventType>(
   recorded: RecordedEvent,
   type: Type,
-): SeriesEvent<Type> | undefined {
-  if (recorded.type !== type) return undefined
-  const { id, schema, stream, revision, position, at, data } = recorded
-  const event: unknown = decodeEvent({
-    id,
-    type,
-    schema,
-    stream,
-    revision,
-    position,
-    at,
-    data,
-    meta: NO_META,
-  })
-  return event as SeriesEvent<Type>
-}
-
-const NO_META = { correlationId: '', actor: '' }
+): SeriesEvent<Type> | undefined =>
+  recorded.type === type ? (decodeEvent(recorded) as unknown as SeriesEvent<Type>) : undefined
 
 /** Events in front of the first one that are read, too: further ones take longer. */
 const NEAR = 4
@@ -154,7 +138,7 @@ export class SeriesEvents<Type extends SeriesEventType> {
         from: this.#from,
         limit,
         signal,
-        asText: true,
+        lazy: true,
       })) {
         read += 1
         this.#from = recorded.revision + 1
@@ -169,10 +153,10 @@ export class SeriesEvents<Type extends SeriesEventType> {
     return events
   }
 
-  /** Takes the next event if it is asked for, and notes the end. */
+  /** Takes the next event if it is asked for, as all after it are, and notes the end. */
   #offer(event: SeriesEvent<Type>): void {
     if (this.#range.isPast?.(event) === true) this.#isAtEnd = true
-    else if (this.#isAsked(event)) this.#ahead.push(event)
+    else if (this.#ahead.length > 0 || this.#isAsked(event)) this.#ahead.push(event)
   }
 
   #isAsked({ position, data }: SeriesEvent<Type>): boolean {
@@ -185,7 +169,7 @@ export class SeriesEvents<Type extends SeriesEventType> {
     direction: 'forwards' | 'backwards',
     from?: Revision,
   ): Promise<SeriesEvent<Type> | undefined> {
-    const read = { direction, limit: 1, asText: true, ...(from !== undefined && { from }) } as const
+    const read = { direction, limit: 1, lazy: true, ...(from !== undefined && { from }) } as const
     for await (const recorded of this.#log.read(this.#range.stream, read))
       return seriesEvent(recorded, this.#range.type)
     return undefined
@@ -195,7 +179,7 @@ export class SeriesEvents<Type extends SeriesEventType> {
 /** Series of which it is known where their next event is. */
 const MOST_SERIES = 65_536
 /** Events of all series together that are read ahead, and of one of them. */
-const EVENTS_AHEAD = 16_384
+const EVENTS_AHEAD = 8_192
 const LARGEST_PAGE = 64
 
 /**

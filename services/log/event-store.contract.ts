@@ -48,7 +48,8 @@ export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]>
 
 const ids = (events: readonly { readonly id: string }[]): string[] => events.map((event) => event.id)
 
-async function refusal(work: Promise<unknown>): Promise<ServiceError> {
+/** The error that refuses work. */
+export async function refusal(work: Promise<unknown>): Promise<ServiceError> {
   const error = await work.then(
     () => undefined,
     (reason: unknown) => reason,

@@ -18,7 +18,7 @@ export interface ReadOptions {
   readonly direction?: 'forwards' | 'backwards'
   readonly limit?: number
   readonly signal?: AbortSignal
-  readonly asText?: boolean
+  readonly lazy?: boolean
 }
 
 /** Events that match every given part; a list matches when any of its entries does. */
@@ -35,8 +35,8 @@ export interface ReadAllOptions {
   readonly filter?: EventFilter
   readonly limit?: number
   readonly signal?: AbortSignal
-  /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read. */
-  readonly asText?: boolean
+  /** Parses `data` and `meta` no sooner than they are read, where the store can. */
+  readonly lazy?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }

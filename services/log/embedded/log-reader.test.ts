@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineEvent, upcast } from '../../../contracts/events/event-definition.ts'
 import type { RecordedEvent } from '../../../contracts/infra/event.ts'
 import { START } from '../../../contracts/infra/position.ts'
 import { appendNext } from '../../../testing/append-next.ts'
@@ -61,4 +63,15 @@ test('one who is far behind gets every event in order, also those that are not k
     whole.slice(1).map(({ position }) => position),
   )
   expect(whole).toHaveLength(31)
+})
+
+test('an event that is read lazily is parsed once, and keeps its origin when its schema is raised', async () => {
+  const event = anEvent({ n: 1 })
+  await appendNext(store, 'lease-1', [event])
+  const [read] = (await collect(store.read('lease-1', { lazy: true }))) as [RecordedEvent]
+  expect(read.data).toEqual({ n: 1 })
+  expect(read.data).toBe(read.data)
+  const described = { schema: 2, summary: '', data: z.any(), upcast: () => ({ n: 2 }) }
+  const raised = upcast(read, defineEvent(event.type, 'lease-1', described))
+  expect(raised).toMatchObject({ ...event, schema: 2, data: { n: 2 }, stream: 'lease-1', revision: 0 })
 })

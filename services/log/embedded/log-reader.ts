@@ -13,7 +13,7 @@ import { toPosition, toSequence } from '../sequence-position.ts'
 import type { Committed } from './append-queue.ts'
 import { requireLayout } from './schema.ts'
 import { reading } from './sqlite-errors.ts'
-import { EVENTS, isErasedData, type SummedRow, sound } from './stored-rows.ts'
+import { EVENTS, eventOf, isErasedData, type SummedRow, sound } from './stored-rows.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -23,8 +23,7 @@ const RECENT_CHARACTERS = 131_072
 /** Commits after which none is kept any more until somebody reads: nobody follows. */
 const UNREAD_COMMITS = 64
 
-type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
-  readonly position: number
+type Row = Omit<RecordedEvent, 'data' | 'meta'> & {
   readonly data: string
   readonly meta: string
   /** Its event as it was appended by this process. */
@@ -39,9 +38,7 @@ type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
 export class LogReader {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  /**
-   * The newest rows of this process, without a hole: those who follow the log take the same ones at about the same time.
-   */
+  /** The newest rows of this process, without a hole: those who follow take the same ones at about the same time. */
   #recent: Row[] = []
   #recentUpTo: number
   #recentCharacters = 0
@@ -56,7 +53,7 @@ export class LogReader {
 
   async *read(
     stream: string,
-    { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
+    { from, to, direction = 'forwards', limit = Infinity, signal, lazy }: ReadOptions = {},
   ): AsyncGenerator<RecordedEvent, void, void> {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
@@ -76,7 +73,7 @@ export class LogReader {
         )
         before = row.revision
         if (signal?.aborted === true || isErasedData(row.data)) return
-        yield this.#recorded(row, asText)
+        yield this.#recorded(row, lazy)
       }
       const last = rows.at(-1)
       if (last === undefined || rows.length < page) return
@@ -93,7 +90,7 @@ export class LogReader {
     filter,
     limit = Infinity,
     signal,
-    asText,
+    lazy,
     onLooked,
   }: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, void> {
     const newest = this.#newest()
@@ -105,7 +102,7 @@ export class LogReader {
       const { rows, lookedUpTo } = this.#lookAt(position, end, most, filter)
       for (const row of rows) {
         if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-        yield this.#recorded(row, asText)
+        yield this.#recorded(row, lazy)
       }
       const events = lookedUpTo - position
       assert(events > 0, "a page's cursor advances", events)
@@ -140,7 +137,7 @@ export class LogReader {
     if (upTo === undefined) return
     const rows = this.#unread++ < UNREAD_COMMITS ? rowsOf(committed) : []
     const first = upTo - rows.length + 1
-    assert((rows[0]?.position ?? first) === first, 'a commit has no hole in its positions', upTo)
+    assert(Number(rows[0]?.position ?? first) === first, 'a commit has no hole in its positions', upTo)
     // Where nobody knows what became of a commit in between, those who follow read it from the file.
     if (first !== this.#recentUpTo + 1) {
       this.#recent = []
@@ -191,7 +188,7 @@ export class LogReader {
     for (let index = this.#recent.length - (this.#recentUpTo - after); rows.length < limit; index++) {
       const row = this.#recent[index]
       if (row === undefined) break
-      lookedUpTo = row.position
+      lookedUpTo = Number(row.position)
       if (matchesFilter(row, filter)) rows.push(row)
     }
     return { rows, lookedUpTo }
@@ -209,7 +206,7 @@ export class LogReader {
       ...where.values,
       limit,
     )
-    const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
+    const lookedUpTo = rows.length < limit ? upTo : Number(rows.at(-1)?.position ?? upTo)
     assert(rows.length <= limit, 'a page of the log is within its limit', rows.length)
     assert(
       filter !== undefined || rows.length === Math.min(limit, Math.max(0, upTo - after)),
@@ -220,64 +217,63 @@ export class LogReader {
   }
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
-    return (this.#all(sql, ...values) as SummedRow[]).map((found) => {
-      const [position, stream, revision, type, schema, id, at, data, meta] = sound(found)
-      return { id, stream, revision, position, type, schema, at, data, meta }
-    })
+    return (this.#all(sql, ...values) as SummedRow[]).map((found) => eventOf(sound(found)))
   }
 
   #all(sql: string, ...values: (string | number)[]): unknown[] {
     if (!this.#db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
     return reading(() => {
-      let statement = this.#statements.get(sql)
-      if (statement === undefined) {
-        statement = this.#db.prepare(sql)
-        statement.setReturnArrays(true)
-        this.#statements.set(sql, statement)
-      }
+      const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
+      statement.setReturnArrays(true)
+      this.#statements.set(sql, statement)
       return statement.all(...values)
     })
   }
 
-  #recorded(row: Row, asText?: boolean): RecordedEvent {
-    if (asText === true) return lazy(row)
-    row.recorded ??= parsed(row)
+  #recorded(row: Row, lazy?: boolean): RecordedEvent {
+    row.recorded ??= lazy === true ? new LazyEvent(row) : parsed(row)
     return row.recorded
   }
 }
 
-/** An event whose JSON is parsed when somebody reads it. */
-const lazy = ({
-  id,
-  stream,
-  revision,
-  position,
-  type,
-  schema,
-  at,
-  data: text,
-  meta,
-}: Row): RecordedEvent => ({
-  id,
-  stream,
-  revision,
-  position: String(position),
-  type,
-  schema,
-  at,
-  text,
-  get data() {
-    return JSON.parse(text) as RecordedEvent['data']
-  },
-  get meta() {
-    return JSON.parse(meta) as RecordedEvent['meta']
-  },
-})
+/** An event whose JSON is parsed when somebody reads it. A class: objects with getters of their own are dear. */
+class LazyEvent implements RecordedEvent {
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  readonly position: Position
+  readonly type: string
+  readonly schema: number
+  readonly at: string
+  readonly #text: string
+  readonly #meta: string
+  #data: RecordedEvent['data'] | undefined
+
+  constructor({ id, stream, revision, position, type, schema, at, data, meta }: Row) {
+    this.id = id
+    this.stream = stream
+    this.revision = revision
+    this.position = position
+    this.type = type
+    this.schema = schema
+    this.at = at
+    this.#text = data
+    this.#meta = meta
+  }
+
+  get data(): RecordedEvent['data'] {
+    this.#data ??= JSON.parse(this.#text) as RecordedEvent['data']
+    return this.#data
+  }
+
+  get meta(): RecordedEvent['meta'] {
+    return JSON.parse(this.#meta) as RecordedEvent['meta']
+  }
+}
 
 function parsed({ data, meta, given, ...rest }: Row): RecordedEvent {
   const event = {
     ...rest,
-    position: String(rest.position),
     data: given?.data ?? (JSON.parse(data) as RecordedEvent['data']),
     meta: given?.meta ?? (JSON.parse(meta) as RecordedEvent['meta']),
   }
@@ -298,7 +294,7 @@ const rowsOf = ({ batch, outcomes }: Committed): Row[] =>
     const { at } = last
     return texts.map(({ id, type, schema, data, meta }, event): Row => {
       const before = texts.length - 1 - event
-      const [position, revision] = [last.position - before, last.revision - before]
+      const [position, revision] = [String(last.position - before), last.revision - before]
       return { id, stream, revision, position, type, schema, at, data, meta, given: events[event] }
     })
   })

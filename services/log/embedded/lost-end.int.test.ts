@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ERRORS, ServiceError } from '../../../contracts/errors/errors.ts'
+import { ERRORS } from '../../../contracts/errors/errors.ts'
 import { STORE_LOSSES_STREAM } from '../../../contracts/events/streams.ts'
-import { anEvent, collect } from '../event-store.contract.ts'
+import { anEvent, collect, refusal } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 
@@ -81,15 +81,6 @@ const flip = (at: number) => (bytes: Buffer) => {
   return undefined
 }
 
-async function refusalOf(opening: Promise<unknown>): Promise<ServiceError> {
-  const error = await opening.then(
-    () => new Error('it opened'),
-    (refused: unknown) => refused,
-  )
-  expect(error).toBeInstanceOf(ServiceError)
-  return error as ServiceError
-}
-
 const lengthOf = async (store: EventStore): Promise<number> => (await collect(store.readAll())).length
 
 describe('a log that lost its end', () => {
@@ -110,22 +101,22 @@ describe('a log that lost its end', () => {
     const directory = await killed()
     damage(directory)
     const before = contents(directory)
-    const refusal = await refusalOf(openIn(directory))
-    expect(refusal.code).toBe('log_end_lost')
+    const error = await refusal(openIn(directory))
+    expect(error.code).toBe('log_end_lost')
     expect(ERRORS.log_end_lost.exitCode).toBe(22)
-    expect(refusal.message).toContain(`position ${2 * APPENDS} was durable`)
-    expect(refusal.nextStep).toMatch(/restore a backup/i)
+    expect(error.message).toContain(`position ${2 * APPENDS} was durable`)
+    expect(error.nextStep).toMatch(/restore a backup/i)
     expect(contents(directory)).toEqual(before)
   })
 
   test('is gone on with where its operator accepts that end, and says so for good', async () => {
     const directory = await killed()
     change(wal(directory), (all) => all.subarray(0, all.length / 2))
-    const { message, nextStep } = await refusalOf(openIn(directory))
+    const { message, nextStep } = await refusal(openIn(directory))
     const left = Number(/ends at position (\d+)/.exec(message)?.[1])
     expect(nextStep).toContain(`--accept-lost-end ${left}`)
     // Another number, of an earlier loss say, accepts nothing.
-    expect((await refusalOf(openIn(directory, left - 1))).code).toBe('log_end_lost')
+    expect((await refusal(openIn(directory, left - 1))).code).toBe('log_end_lost')
     const store = await openIn(directory, left)
     expect((await collect(store.read(STORE_LOSSES_STREAM)))[0]).toMatchObject({
       position: String(left + 1),
@@ -146,16 +137,16 @@ describe('a log that lost its end', () => {
     db.exec('DELETE FROM event WHERE position = 7; DELETE FROM event WHERE position > 40')
     db.close()
     writeFileSync(note(directory), `${String(2 * APPENDS).padStart(16)} ${ID}\n`)
-    const refusal = await refusalOf(openIn(directory, 40))
-    expect(refusal.message).toContain('39 events up to position 40')
-    expect(refusal.nextStep).not.toContain('--accept-lost-end')
+    const error = await refusal(openIn(directory, 40))
+    expect(error.message).toContain('39 events up to position 40')
+    expect(error.nextStep).not.toContain('--accept-lost-end')
   })
 
   test('is not said of one that somebody else holds at that moment', async () => {
     const directory = await killed()
     const holder = new DatabaseSync(join(directory, 'events.db'))
     holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    const error = await refusalOf(openIn(directory))
+    const error = await refusal(openIn(directory))
     holder.close()
     expect(error.code).toBe('store_unavailable')
   })
@@ -168,7 +159,7 @@ describe('a log that lost its end', () => {
       await store.append(`s-${n}`, [anEvent(), anEvent()], { expected: 'no-stream' })
     await store.close()
     cpSync(note(directory), note(other))
-    expect((await refusalOf(openIn(other))).code).toBe('log_end_lost')
+    expect((await refusal(openIn(other))).code).toBe('log_end_lost')
   })
 })
 
@@ -181,9 +172,9 @@ describe('a folder without the log that was begun there', () => {
       else rmSync(join(directory, 'events.db'))
       if (what.includes('and')) rmSync(wal(directory))
       const before = contents(directory)
-      const refusal = await refusalOf(openIn(directory))
-      expect(refusal.code).toBe('store_mismatch')
-      expect(refusal.message).toContain('newest-position')
+      const error = await refusal(openIn(directory))
+      expect(error.code).toBe('store_mismatch')
+      expect(error.message).toContain('newest-position')
       expect(contents(directory)).toEqual(before)
     },
   )
@@ -192,7 +183,7 @@ describe('a folder without the log that was begun there', () => {
     const directory = join(root, 'left')
     mkdirSync(directory)
     writeFileSync(join(directory, name), 'something')
-    expect((await refusalOf(openIn(directory))).code).toBe('store_mismatch')
+    expect((await refusal(openIn(directory))).code).toBe('store_mismatch')
     expect(existsSync(join(directory, 'events.db'))).toBe(false)
   })
 })
@@ -237,7 +228,7 @@ test('what cannot be noted is said, and takes nothing from what is durable', asy
 test('a note that says nothing is refused with what to do', async () => {
   const directory = await killed()
   writeFileSync(note(directory), 'rubbish\n')
-  const refusal = await refusalOf(openIn(directory))
-  expect(refusal.code).toBe('log_end_lost')
-  expect(refusal.nextStep).toContain(`delete ${note(directory)}`)
+  const error = await refusal(openIn(directory))
+  expect(error.code).toBe('log_end_lost')
+  expect(error.nextStep).toContain(`delete ${note(directory)}`)
 })

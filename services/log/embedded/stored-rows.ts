@@ -29,8 +29,13 @@ export const EVENTS = 'SELECT position, stream, revision, type, schema, id, at, 
 export type SummedRow = [...StoredRow, sum: number | null]
 
 /** CRC-32, which differs wherever no more than four neighbouring bytes changed. @param bytes of the data, if at hand */
-export const sumOf = (row: StoredRow, bytes: Uint8Array | string = row[7]): number =>
-  crc32(`\t${row[8]}`, crc32(bytes, crc32(`${row.slice(0, 7).join('\t')}\t`)))
+export const sumOf = (
+  [position, stream, revision, type, schema, id, at, data, meta]: StoredRow,
+  bytes: Uint8Array | string = data,
+): number => {
+  const names = `${position}\t${stream}\t${revision}\t${type}\t${schema}\t${id}\t${at}\t`
+  return crc32(`\t${meta}`, crc32(bytes, crc32(names)))
+}
 
 /** Takes the checksum off a row. @throws ServiceError `log_damaged` if the row is not what was written */
 export function sound(row: SummedRow): StoredRow {

@@ -1,25 +1,15 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { START } from '../../../contracts/infra/position.ts'
 import { appendNext } from '../../../testing/append-next.ts'
 import type { AppendFault } from '../../../testing/eventstoredb-double/faults.ts'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
-import { anEvent, collect } from '../event-store.contract.ts'
+import { anEvent, collect, refusal } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
 /** Long enough for an answer over loopback on a busy machine, short enough to wait out where there is none. */
 const SHORT_TIMEOUT_MS = 1_000
-
-const refusal = async (work: Promise<unknown>): Promise<ServiceError> => {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  if (!(error instanceof ServiceError)) throw new Error('expected a ServiceError', { cause: error })
-  return error
-}
 
 /** An event of the client's own making. */
 const proposal = () => jsonEvent({ type: 'SomethingHappened', data: { n: 1 } })
