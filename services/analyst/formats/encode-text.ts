@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../contracts/infra/json.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Characters gathered before they are handed on: a write per row would cost more than the row. */
-const CHUNK_CHARACTERS = 98_304
+const CHUNK_CHARACTERS = 196_608
 
 /** One JSON object a line. */
 export const encodeNdjson = linesOf('', (row) => `${JSON.stringify(row)}\n`)
