@@ -115,39 +115,30 @@ function quotedKey(key: string): string {
 
 const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)
 
-/**
- * The JSON text of an object, as it is recorded and as it is sent: with a character for each byte of UTF-8. V8 escapes,
- * joins and writes that in half the time of text with a character beyond Latin-1, such as a minus sign.
- */
+/** The JSON text of an object, as it is recorded and as it is sent. */
 export class JsonText {
   readonly text: string
-  readonly bytes: string
   readonly #shorter: JsonText | undefined
   #quoted: string | undefined
 
-  /** @param text well-formed JSON @param shorter the same without its last members */
-  constructor(text: string, bytes = bytesOf(text), shorter?: JsonText) {
+  /** @param text JSON @param shorter the same without its last members */
+  constructor(text: string, shorter?: JsonText) {
     this.text = text
-    this.bytes = bytes
     this.#shorter = shorter
   }
 
-  /** The bytes of the text within another JSON text: in quotes, and escaped. */
+  /** The text within another JSON text: in quotes, and escaped. */
   get quoted(): string {
-    const [shorter, length] = [this.#shorter?.quoted ?? '"}"', this.#shorter?.bytes.length ?? 1]
-    this.#quoted ??= shorter.slice(0, -2) + JSON.stringify(this.bytes.slice(length - 1)).slice(1)
+    const [shorter, length] = [this.#shorter?.quoted ?? '"}"', this.#shorter?.text.length ?? 1]
+    this.#quoted ??= shorter.slice(0, -2) + JSON.stringify(this.text.slice(length - 1)).slice(1)
     return this.#quoted
   }
 
   /** The text with further members at its end, for an object that has some. @param members `"a":1,"b":2` */
   with(members: string): JsonText {
-    const more = `,${members}}`
-    return new JsonText(this.text.slice(0, -1) + more, this.bytes.slice(0, -1) + bytesOf(more), this)
+    return new JsonText(`${this.text.slice(0, -1)},${members}}`, this)
   }
 }
-
-/** The bytes of a text, a character for each. @example bytesOf('−') === 'â\u0088\u0092' */
-export const bytesOf = (text: string): string => Buffer.from(text).toString('latin1')
 
 const texts = new WeakMap<object, JsonText>()
 

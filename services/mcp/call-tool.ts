@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 import { ERRORS, isServiceError, ServiceError } from '../../contracts/errors/errors.ts'
-import { bytesOf, type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
+import { type Json, type JsonObject, textOf } from '../../contracts/infra/json.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import { errorBody, logCause } from '../http/errors.ts'
 import type { CallPath, PaidCallPath, PaidOutcome, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
@@ -159,25 +159,27 @@ export const decodedOf = (base64: string): JsonObject =>
  * @param tail what results of the era end with, from `,` on, its metadata last; empty in the handshake era.
  * @param takesOffers whether the client knows results that are offers
  */
-export function toolAnswerBytes(id: RequestId, outcome: ToolOutcome, tail: string, takesOffers = false) {
-  if (outcome.kind === 'error') return Buffer.from(rpcErrorText(id, outcome.error))
+export function toolAnswerText(
+  id: RequestId,
+  outcome: ToolOutcome,
+  tail: string,
+  takesOffers = false,
+): string {
+  if (outcome.kind === 'error') return rpcErrorText(id, outcome.error)
   if (outcome.kind === 'offer' && takesOffers) {
     const result = { resultType: 'payment_required', paymentRequired: outcome.body }
-    return Buffer.from(rpcResultText(id, JSON.stringify(result)))
+    return rpcResultText(id, JSON.stringify(result))
   }
   const isAnswer = outcome.kind === 'answer'
-  const { bytes, quoted } = (isAnswer ? outcome.text : undefined) ?? textOf(outcome.body)
-  const text = outcome.kind === 'refusal' ? bytesOf(JSON.stringify(outcome.text)) : quoted
+  const { text, quoted } = (isAnswer ? outcome.text : undefined) ?? textOf(outcome.body)
+  const shown = outcome.kind === 'refusal' ? JSON.stringify(outcome.text) : quoted
   const settlement = isAnswer ? outcome.settlement : undefined
   // The transport of x402 for MCP names the field.
   const more = settlement === undefined ? '' : `"x402/payment-response":${JSON.stringify(settlement)}`
   // A tail ends with the metadata of the era.
   const end = more === '' ? tail : tail === '' ? `,"_meta":{${more}}` : `${tail.slice(0, -1)},${more}}`
-  const answer = rpcResultText(
-    typeof id === 'string' ? bytesOf(id) : id,
-    `{"content":[{"type":"text","text":${text}}],"structuredContent":${bytes},"isError":${!isAnswer}${bytesOf(end)}}`,
-  )
-  return Buffer.from(answer, 'latin1')
+  const content = `[{"type":"text","text":${shown}}]`
+  return rpcResultText(id, `{"content":${content},"structuredContent":${text},"isError":${!isAnswer}${end}}`)
 }
 
 /** Begins a tool call, and returns what ends it, with why it failed if it did. */

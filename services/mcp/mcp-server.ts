@@ -10,7 +10,7 @@ import { errorBody, refusalFor } from '../http/errors.ts'
 import { anyObject, KEY_IF_ANY, KEYED_HEADERS, operation, unchecked } from '../http/openapi.ts'
 import { createWaits } from '../http/request-signal.ts'
 import type { WebhookService } from '../http/webhook-service.ts'
-import { callTool, createMcpTelemetry, keyFault, type ToolPaths, toolAnswerBytes } from './call-tool.ts'
+import { callTool, createMcpTelemetry, keyFault, type ToolPaths, toolAnswerText } from './call-tool.ts'
 import { type DiscoveryOptions, discoveryRoutes } from './discovery.ts'
 import { idOf, type RequestId, RpcFault, readMessage, rpcErrorText, rpcResultText } from './jsonrpc.ts'
 import { createProtocol, type RpcRequest, readRequest, takesOffers } from './protocol.ts'
@@ -103,7 +103,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
     }
     const outcome = await callTool(paths, caller, rpc)
     if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-    return send(reply, toolAnswerBytes(id, outcome, protocol.tail[era], takesOffers(rpc)))
+    return send(reply, toolAnswerText(id, outcome, protocol.tail[era], takesOffers(rpc)))
   }
 
   const route = { bodyLimit: LIMITS.requestBodyBytes, schema: MCP, validatorCompiler: unchecked }
@@ -172,5 +172,5 @@ function refuseTransport(error: FastifyError, request: FastifyRequest, reply: Fa
 const refuse = (reply: FastifyReply, fault: RpcFault, id: RequestId | null = null): FastifyReply =>
   send(reply.code(fault.status).headers(fault.headers), rpcErrorText(id, fault.error))
 
-const send = (reply: FastifyReply, text: string | Buffer): FastifyReply =>
+const send = (reply: FastifyReply, text: string): FastifyReply =>
   reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }).send(text)

@@ -238,7 +238,7 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
   assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
-  return reply.send(text === undefined ? JSON.stringify(body) : Buffer.from(text.bytes, 'latin1'))
+  return reply.send(text?.text ?? JSON.stringify(body))
 }
 
 /** As everywhere; a page of any origin reads it, also if the request was refused before the hooks here ran. */
