@@ -152,11 +152,12 @@ const rebuildTree = rebuilding('transparency_tree rebuilt', transparencyTree, (r
 const OPERATOR = 'operator-token-of-the-benchmark'
 
 /**
- * Reads a replay to its end in a process of its own and prints how many rows there were: lines of text, and those that
- * the last rows of other formats speak of, by what their readers find.
+ * Reads a replay to its end in a process of its own and prints how long that took and how many rows there were: lines of
+ * text, and those that the last rows of other formats speak of, by what their readers find.
  */
 const CLIENT = `
   const [url, encoding] = process.argv.slice(1)
+  const start = performance.now()
   const response = await fetch(url, { headers: { authorization: 'Bearer ${OPERATOR}', 'accept-encoding': encoding } })
   if (!response.ok) throw new Error(await response.text())
   let rows = 0
@@ -167,9 +168,9 @@ const CLIENT = `
     for await (const chunk of response.body) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1; ) rows++
     if (url.endsWith('csv')) rows -= 1
   }
-  process.stdout.write(String(rows))`
+  process.stdout.write(JSON.stringify({ units: rows, milliseconds: performance.now() - start }))`
 
-async function replayOver(url: string, encoding = 'identity'): Promise<number> {
+async function replayOver(url: string, encoding = 'identity') {
   const client = spawn(process.execPath, ['--input-type=module', '-e', CLIENT, url, encoding], {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -179,7 +180,7 @@ async function replayOver(url: string, encoding = 'identity'): Promise<number> {
     text += String(chunk)
   })
   await once(client, 'exit')
-  return Number(text)
+  return JSON.parse(text) as { units: number; milliseconds: number }
 }
 
 async function serve(of: EventStore) {
@@ -272,8 +273,14 @@ const verdicts = await verdictsRead()
 const replays = new ReplayWorker({ file })
 const { app, url } = await serve(grownStore)
 const inProcess = counted('the same verdicts read in process', verdictsRead, verdicts)
-const over = (name: string, format: string, encoding?: string): Candidate =>
-  counted(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding), verdicts)
+const over = (name: string, format: string, encoding?: string): Candidate => ({
+  name: `${name} over HTTP`,
+  async round() {
+    const read = await replayOver(`${url}?format=${format}`, encoding)
+    if (read.units !== verdicts) throw new Error(`${name} saw ${read.units} of ${verdicts}`)
+    return read
+  },
+})
 const replayed = [
   over('NDJSON', 'ndjson'),
   over('NDJSON, zstd', 'ndjson', 'zstd'),

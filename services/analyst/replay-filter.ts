@@ -48,12 +48,12 @@ export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, serie
 /** Whether a verdict or its outcome fits a filter, also in what the store has filtered by already. */
 export const matchesFilter = (
   filter: ReplayFilter,
-  { barClose, call, ...series }: Series & Pick<Verdict, 'barClose' | 'call'>,
+  verdict: Series & Pick<Verdict, 'barClose' | 'call'>,
 ): boolean =>
-  barClose >= (filter.from ?? 0) &&
-  barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
-  (filter.calls === undefined || filter.calls.includes(call)) &&
-  isOfSeries(filter, series)
+  verdict.barClose >= (filter.from ?? 0) &&
+  verdict.barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
+  (filter.calls === undefined || filter.calls.includes(verdict.call)) &&
+  isOfSeries(filter, verdict)
 
 export interface KnownNames {
   /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where that is not known. */
