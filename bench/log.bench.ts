@@ -71,17 +71,28 @@ async function fill(): Promise<void> {
   print(`filled ${EVENTS.toLocaleString('en')} verdict events in ${(milliseconds / 1_000).toFixed(1)} s`)
 }
 
-const counted = (name: string, work: () => Promise<number>, all = EVENTS): Candidate => ({
+/** A candidate whose rounds are refused where they saw other than all. */
+const checked = (name: string, round: Candidate['round'], all: number): Candidate => ({
   name,
   async round() {
-    let units = 0
-    const milliseconds = await timed(async () => {
-      units = await work()
-    })
-    if (units !== all) throw new Error(`${name} saw ${units} of ${all}`)
-    return { units, milliseconds }
+    const seen = await round()
+    if (seen.units !== all) throw new Error(`${name} saw ${seen.units} of ${all}`)
+    return seen
   },
 })
+
+const counted = (name: string, work: () => Promise<number>, all = EVENTS): Candidate =>
+  checked(
+    name,
+    async () => {
+      let units = 0
+      const milliseconds = await timed(async () => {
+        units = await work()
+      })
+      return { units, milliseconds }
+    },
+    all,
+  )
 
 const CEILING = 'SQLite pages of 500 + JSON.parse(data)'
 
@@ -273,14 +284,8 @@ const verdicts = await verdictsRead()
 const replays = new ReplayWorker({ file })
 const { app, url } = await serve(grownStore)
 const inProcess = counted('the same verdicts read in process', verdictsRead, verdicts)
-const over = (name: string, format: string, encoding?: string): Candidate => ({
-  name: `${name} over HTTP`,
-  async round() {
-    const read = await replayOver(`${url}?format=${format}`, encoding)
-    if (read.units !== verdicts) throw new Error(`${name} saw ${read.units} of ${verdicts}`)
-    return read
-  },
-})
+const over = (name: string, format: string, encoding?: string): Candidate =>
+  checked(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding), verdicts)
 const replayed = [
   over('NDJSON', 'ndjson'),
   over('NDJSON, zstd', 'ndjson', 'zstd'),

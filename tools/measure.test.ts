@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** No line of it is raised: each falls with what is deleted. */
 const MOST = {
-  productLines: 62_334,
+  productLines: 62_333,
   testLines: 79_967,
   longFunctions: 18,
   longFunctionsWithoutReason: 0,

@@ -47,6 +47,6 @@ export interface EventPlace {
 export interface RecordedEvent extends NewEvent, EventPlace {
   /** When it was appended, ISO 8601 in UTC. */
   readonly at: string
-  /** Its data as the store has it, for those who ask for it. */
+  /** Its data as the store has it, where that is at hand. */
   readonly text?: string
 }

@@ -121,7 +121,7 @@ export class JsonText {
   readonly #shorter: JsonText | undefined
   #quoted: string | undefined
 
-  /** @param text JSON @param shorter the same without its last members */
+  /** @param text well-formed JSON @param shorter the same without its last members */
   constructor(text: string, shorter?: JsonText) {
     this.text = text
     this.#shorter = shorter

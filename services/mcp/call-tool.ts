@@ -171,15 +171,15 @@ export function toolAnswerText(
     return rpcResultText(id, JSON.stringify(result))
   }
   const isAnswer = outcome.kind === 'answer'
-  const { text, quoted } = (isAnswer ? outcome.text : undefined) ?? textOf(outcome.body)
-  const shown = outcome.kind === 'refusal' ? JSON.stringify(outcome.text) : quoted
+  const body = (isAnswer ? outcome.text : undefined) ?? textOf(outcome.body)
+  const shown = outcome.kind === 'refusal' ? JSON.stringify(outcome.text) : body.quoted
   const settlement = isAnswer ? outcome.settlement : undefined
   // The transport of x402 for MCP names the field.
   const more = settlement === undefined ? '' : `"x402/payment-response":${JSON.stringify(settlement)}`
   // A tail ends with the metadata of the era.
   const end = more === '' ? tail : tail === '' ? `,"_meta":{${more}}` : `${tail.slice(0, -1)},${more}}`
-  const content = `[{"type":"text","text":${shown}}]`
-  return rpcResultText(id, `{"content":${content},"structuredContent":${text},"isError":${!isAnswer}${end}}`)
+  const content = `"content":[{"type":"text","text":${shown}}],"structuredContent":${body.text}`
+  return rpcResultText(id, `{${content},"isError":${!isAnswer}${end}}`)
 }
 
 /** Begins a tool call, and returns what ends it, with why it failed if it did. */

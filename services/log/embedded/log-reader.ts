@@ -1,7 +1,6 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/errors/assert.ts'
-import { ServiceError } from '../../../contracts/errors/errors.ts'
 import { isErasable } from '../../../contracts/events/streams.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/infra/event.ts'
 import { type Position, START } from '../../../contracts/infra/position.ts'
@@ -12,8 +11,7 @@ import { type LogPage, matchesFilter } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import type { Committed } from './append-queue.ts'
 import { requireLayout } from './schema.ts'
-import { reading } from './sqlite-errors.ts'
-import { EVENTS, eventOf, isErasedData, type SummedRow, sound } from './stored-rows.ts'
+import { EVENTS, eventOf, isErasedData, rowsIn, type SummedRow, sound } from './stored-rows.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -37,7 +35,7 @@ type Row = Omit<RecordedEvent, 'data' | 'meta'> & {
  */
 export class LogReader {
   readonly #db: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #all: ReturnType<typeof rowsIn>
   /** The newest rows of this process, without a hole: those who follow take the same ones at about the same time. */
   #recent: Row[] = []
   #recentUpTo: number
@@ -48,6 +46,7 @@ export class LogReader {
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
+    this.#all = rowsIn(this.#db)
     this.#recentUpTo = this.#newest()
   }
 
@@ -218,16 +217,6 @@ export class LogReader {
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
     return (this.#all(sql, ...values) as SummedRow[]).map((found) => eventOf(sound(found)))
-  }
-
-  #all(sql: string, ...values: (string | number)[]): unknown[] {
-    if (!this.#db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
-    return reading(() => {
-      const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
-      statement.setReturnArrays(true)
-      this.#statements.set(sql, statement)
-      return statement.all(...values)
-    })
   }
 
   #recorded(row: Row, lazy?: boolean): RecordedEvent {

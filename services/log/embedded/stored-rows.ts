@@ -86,6 +86,20 @@ const IS_ERASABLE = "(stream >= 'subject-' AND stream < 'subject.')"
 const RANGE = 'position > ? AND position <= ?'
 const PAGE = 'ORDER BY position LIMIT ?'
 
+/** Reads rows as arrays; each statement is prepared once. @throws ServiceError `store_unavailable`, `log_damaged` */
+export function rowsIn(db: DatabaseSync) {
+  const statements = new Map<string, StatementSync>()
+  return (sql: string, ...values: (number | string)[]): unknown[] => {
+    if (!db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+    return reading(() => {
+      const statement = statements.get(sql) ?? db.prepare(sql)
+      statement.setReturnArrays(true)
+      statements.set(sql, statement)
+      return statement.all(...values)
+    })
+  }
+}
+
 /** A log file as it is, for copies of it. */
 export type StoredRows = ReturnType<typeof openStoredRows>
 
@@ -95,22 +109,16 @@ export type StoredRows = ReturnType<typeof openStoredRows>
  */
 export function openStoredRows(file: string) {
   const db = open(file)
-  const statements = new Map<string, StatementSync>()
-  function all<Row>(sql: string, values: readonly (number | string)[]): Row[] {
-    const statement = statements.get(sql) ?? db.prepare(sql)
-    statement.setReturnArrays(true)
-    statements.set(sql, statement)
-    return reading(() => statement.all(...values) as Row[])
-  }
+  const all = rowsIn(db)
   const select = (where: string, ...values: (number | string)[]): StoredRow[] =>
-    all<SummedRow>(`${EVENTS} ${where}`, values).map(sound)
+    (all(`${EVENTS} ${where}`, ...values) as SummedRow[]).map(sound)
   const within =
     (where: string) =>
     (after: number, upTo: number, limit: number): StoredRow[] =>
       select(`${where} ${PAGE}`, after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
   const everything = within(`WHERE ${RANGE}`)
   return {
-    head: (): number => all<[number | null]>('SELECT max(position) FROM event', [])[0]?.[0] ?? 0,
+    head: (): number => (all('SELECT max(position) FROM event') as [[number | null]])[0][0] ?? 0,
     /** Rows of the log without keys, in its order: after one position, up to another, `limit` at most. */
     page: within(`WHERE ${RANGE} AND NOT ${IS_ERASABLE}`),
     /** All there is, keys of subjects included. */
