@@ -51,7 +51,7 @@ export type SubscriptionFilter = z.infer<typeof subscriptionFilterSchema>
 export const sendingSchema = z.object({
   /** Attempts a second at most; null where nothing was chosen. */
   perSecond: z.int().min(1).max(LIMITS.webhookPerSecond).nullable(),
-  /** One after the other: each waits until the one before was taken or given up. */
+  /** Each delivery waits until the previous one is delivered or given up. */
   inOrder: z.boolean(),
 })
 export type Sending = z.infer<typeof sendingSchema>

@@ -97,7 +97,9 @@ export const webhookRequests = {
   }),
   test: z.strictObject({ event: z.enum(SIGNAL_TYPES).optional() }),
   recover: z.strictObject({
-    since: exactInstantParameter.describe('Deliveries given up since this instant are retried, oldest first'),
+    since: exactInstantParameter.describe(
+      'Retries deliveries given up at this instant or later, oldest first',
+    ),
   }),
   attempts: z.strictObject({
     after: after.optional().describe('Those after these: the `next` of the answer before'),

@@ -775,7 +775,7 @@ export interface ListWebhookDeliveries {
   next: string | null
 }
 export interface RecoverWebhookRequest {
-  /** Deliveries given up since this instant are retried, oldest first */
+  /** Retries deliveries given up at this instant or later, oldest first */
   since: string
   id: string
 }

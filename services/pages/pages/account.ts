@@ -162,7 +162,7 @@ ${tiles([
 ])}
 <nav aria-label="On this page"><p class="row"><a href="#keys">Keys</a><a href="#sessions">Sessions</a><a href="#apps">Programs</a>${webhooks && html`<a href="#endpoints">Endpoints</a>`}<a href="#usage">Usage</a>${payments && html`<a href="#payments">Payments</a>`}<a href="#erase">Erase</a></p></nav>
 <h2>Plan</h2>
-<p>${payments ? html`You buy a plan in USDC, with a key of this account. <a href="/docs/paying">How to pay</a>, <a href="/docs/prices">prices</a>` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+<p>${payments ? html`You buy a plan with a key of this account, and pay in USDC. <a href="/docs/paying">How to pay</a>, <a href="/docs/prices">prices</a>` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
 ${later.map(({ tier, from, to }) => html`<p>Then ${tier}, from ${time(from)} to ${time(to)} UTC.</p>`)}
 ${keysPart(account, state)}
 <h2 id="sessions">Sessions</h2>

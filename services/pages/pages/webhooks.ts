@@ -345,4 +345,4 @@ ${choices(state, 'only_changes', [['true', 'Only when a series turns BUY or SELL
 /** Rate and order of deliveries. @param webhook holds the present choices, if there are some */
 const sendingParts = (state: FormState, webhook?: Webhook): Html => html`
 ${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(webhook?.max_per_second ?? '') })}
-${choices(state, 'in_order', [['true', 'In order: each delivery waits until the one before was taken or given up']], { label: 'How they are sent', chosen: [String(webhook?.in_order ?? false)] })}`
+${choices(state, 'in_order', [['true', 'In order: each delivery waits until the previous one is delivered or given up']], { label: 'How they are sent', chosen: [String(webhook?.in_order ?? false)] })}`
